@@ -232,6 +232,96 @@ void   hadoop__answer_header__free_unpacked
   assert(message->base.descriptor == &hadoop__answer_header__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   hadoop__sasl_method__init
+                     (Hadoop__SaslMethod         *message)
+{
+  static const Hadoop__SaslMethod init_value = HADOOP__SASL_METHOD__INIT;
+  *message = init_value;
+}
+size_t hadoop__sasl_method__get_packed_size
+                     (const Hadoop__SaslMethod *message)
+{
+  assert(message->base.descriptor == &hadoop__sasl_method__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__sasl_method__pack
+                     (const Hadoop__SaslMethod *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__sasl_method__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__sasl_method__pack_to_buffer
+                     (const Hadoop__SaslMethod *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__sasl_method__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__SaslMethod *
+       hadoop__sasl_method__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__SaslMethod *)
+     protobuf_c_message_unpack (&hadoop__sasl_method__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__sasl_method__free_unpacked
+                     (Hadoop__SaslMethod *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__sasl_method__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__sasl__init
+                     (Hadoop__Sasl         *message)
+{
+  static const Hadoop__Sasl init_value = HADOOP__SASL__INIT;
+  *message = init_value;
+}
+size_t hadoop__sasl__get_packed_size
+                     (const Hadoop__Sasl *message)
+{
+  assert(message->base.descriptor == &hadoop__sasl__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__sasl__pack
+                     (const Hadoop__Sasl *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__sasl__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__sasl__pack_to_buffer
+                     (const Hadoop__Sasl *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__sasl__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Sasl *
+       hadoop__sasl__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Sasl *)
+     protobuf_c_message_unpack (&hadoop__sasl__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__sasl__free_unpacked
+                     (Hadoop__Sasl *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__sasl__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   hadoop__permission__init
                      (Hadoop__Permission         *message)
 {
@@ -1492,6 +1582,2256 @@ void   hadoop__packet_header__free_unpacked
   assert(message->base.descriptor == &hadoop__packet_header__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   hadoop__credential__init
+                     (Hadoop__Credential         *message)
+{
+  static const Hadoop__Credential init_value = HADOOP__CREDENTIAL__INIT;
+  *message = init_value;
+}
+size_t hadoop__credential__get_packed_size
+                     (const Hadoop__Credential *message)
+{
+  assert(message->base.descriptor == &hadoop__credential__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__credential__pack
+                     (const Hadoop__Credential *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__credential__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__credential__pack_to_buffer
+                     (const Hadoop__Credential *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__credential__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Credential *
+       hadoop__credential__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Credential *)
+     protobuf_c_message_unpack (&hadoop__credential__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__credential__free_unpacked
+                     (Hadoop__Credential *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__credential__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__credentials__init
+                     (Hadoop__Credentials         *message)
+{
+  static const Hadoop__Credentials init_value = HADOOP__CREDENTIALS__INIT;
+  *message = init_value;
+}
+size_t hadoop__credentials__get_packed_size
+                     (const Hadoop__Credentials *message)
+{
+  assert(message->base.descriptor == &hadoop__credentials__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__credentials__pack
+                     (const Hadoop__Credentials *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__credentials__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__credentials__pack_to_buffer
+                     (const Hadoop__Credentials *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__credentials__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Credentials *
+       hadoop__credentials__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Credentials *)
+     protobuf_c_message_unpack (&hadoop__credentials__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__credentials__free_unpacked
+                     (Hadoop__Credentials *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__credentials__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__app_id__init
+                     (Hadoop__AppId         *message)
+{
+  static const Hadoop__AppId init_value = HADOOP__APP_ID__INIT;
+  *message = init_value;
+}
+size_t hadoop__app_id__get_packed_size
+                     (const Hadoop__AppId *message)
+{
+  assert(message->base.descriptor == &hadoop__app_id__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__app_id__pack
+                     (const Hadoop__AppId *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__app_id__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__app_id__pack_to_buffer
+                     (const Hadoop__AppId *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__app_id__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__AppId *
+       hadoop__app_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__AppId *)
+     protobuf_c_message_unpack (&hadoop__app_id__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__app_id__free_unpacked
+                     (Hadoop__AppId *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__app_id__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__app_attempt_id__init
+                     (Hadoop__AppAttemptId         *message)
+{
+  static const Hadoop__AppAttemptId init_value = HADOOP__APP_ATTEMPT_ID__INIT;
+  *message = init_value;
+}
+size_t hadoop__app_attempt_id__get_packed_size
+                     (const Hadoop__AppAttemptId *message)
+{
+  assert(message->base.descriptor == &hadoop__app_attempt_id__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__app_attempt_id__pack
+                     (const Hadoop__AppAttemptId *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__app_attempt_id__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__app_attempt_id__pack_to_buffer
+                     (const Hadoop__AppAttemptId *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__app_attempt_id__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__AppAttemptId *
+       hadoop__app_attempt_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__AppAttemptId *)
+     protobuf_c_message_unpack (&hadoop__app_attempt_id__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__app_attempt_id__free_unpacked
+                     (Hadoop__AppAttemptId *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__app_attempt_id__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__container_id__init
+                     (Hadoop__ContainerId         *message)
+{
+  static const Hadoop__ContainerId init_value = HADOOP__CONTAINER_ID__INIT;
+  *message = init_value;
+}
+size_t hadoop__container_id__get_packed_size
+                     (const Hadoop__ContainerId *message)
+{
+  assert(message->base.descriptor == &hadoop__container_id__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__container_id__pack
+                     (const Hadoop__ContainerId *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__container_id__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__container_id__pack_to_buffer
+                     (const Hadoop__ContainerId *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__container_id__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ContainerId *
+       hadoop__container_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ContainerId *)
+     protobuf_c_message_unpack (&hadoop__container_id__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__container_id__free_unpacked
+                     (Hadoop__ContainerId *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__container_id__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__node_id__init
+                     (Hadoop__NodeId         *message)
+{
+  static const Hadoop__NodeId init_value = HADOOP__NODE_ID__INIT;
+  *message = init_value;
+}
+size_t hadoop__node_id__get_packed_size
+                     (const Hadoop__NodeId *message)
+{
+  assert(message->base.descriptor == &hadoop__node_id__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__node_id__pack
+                     (const Hadoop__NodeId *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__node_id__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__node_id__pack_to_buffer
+                     (const Hadoop__NodeId *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__node_id__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NodeId *
+       hadoop__node_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NodeId *)
+     protobuf_c_message_unpack (&hadoop__node_id__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__node_id__free_unpacked
+                     (Hadoop__NodeId *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__node_id__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__priority__init
+                     (Hadoop__Priority         *message)
+{
+  static const Hadoop__Priority init_value = HADOOP__PRIORITY__INIT;
+  *message = init_value;
+}
+size_t hadoop__priority__get_packed_size
+                     (const Hadoop__Priority *message)
+{
+  assert(message->base.descriptor == &hadoop__priority__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__priority__pack
+                     (const Hadoop__Priority *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__priority__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__priority__pack_to_buffer
+                     (const Hadoop__Priority *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__priority__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Priority *
+       hadoop__priority__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Priority *)
+     protobuf_c_message_unpack (&hadoop__priority__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__priority__free_unpacked
+                     (Hadoop__Priority *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__priority__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__resource_value__init
+                     (Hadoop__ResourceValue         *message)
+{
+  static const Hadoop__ResourceValue init_value = HADOOP__RESOURCE_VALUE__INIT;
+  *message = init_value;
+}
+size_t hadoop__resource_value__get_packed_size
+                     (const Hadoop__ResourceValue *message)
+{
+  assert(message->base.descriptor == &hadoop__resource_value__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__resource_value__pack
+                     (const Hadoop__ResourceValue *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__resource_value__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__resource_value__pack_to_buffer
+                     (const Hadoop__ResourceValue *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__resource_value__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ResourceValue *
+       hadoop__resource_value__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ResourceValue *)
+     protobuf_c_message_unpack (&hadoop__resource_value__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__resource_value__free_unpacked
+                     (Hadoop__ResourceValue *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__resource_value__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__resource__init
+                     (Hadoop__Resource         *message)
+{
+  static const Hadoop__Resource init_value = HADOOP__RESOURCE__INIT;
+  *message = init_value;
+}
+size_t hadoop__resource__get_packed_size
+                     (const Hadoop__Resource *message)
+{
+  assert(message->base.descriptor == &hadoop__resource__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__resource__pack
+                     (const Hadoop__Resource *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__resource__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__resource__pack_to_buffer
+                     (const Hadoop__Resource *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__resource__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Resource *
+       hadoop__resource__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Resource *)
+     protobuf_c_message_unpack (&hadoop__resource__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__resource__free_unpacked
+                     (Hadoop__Resource *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__resource__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__url__init
+                     (Hadoop__Url         *message)
+{
+  static const Hadoop__Url init_value = HADOOP__URL__INIT;
+  *message = init_value;
+}
+size_t hadoop__url__get_packed_size
+                     (const Hadoop__Url *message)
+{
+  assert(message->base.descriptor == &hadoop__url__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__url__pack
+                     (const Hadoop__Url *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__url__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__url__pack_to_buffer
+                     (const Hadoop__Url *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__url__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Url *
+       hadoop__url__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Url *)
+     protobuf_c_message_unpack (&hadoop__url__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__url__free_unpacked
+                     (Hadoop__Url *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__url__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__local_resource__init
+                     (Hadoop__LocalResource         *message)
+{
+  static const Hadoop__LocalResource init_value = HADOOP__LOCAL_RESOURCE__INIT;
+  *message = init_value;
+}
+size_t hadoop__local_resource__get_packed_size
+                     (const Hadoop__LocalResource *message)
+{
+  assert(message->base.descriptor == &hadoop__local_resource__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__local_resource__pack
+                     (const Hadoop__LocalResource *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__local_resource__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__local_resource__pack_to_buffer
+                     (const Hadoop__LocalResource *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__local_resource__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__LocalResource *
+       hadoop__local_resource__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__LocalResource *)
+     protobuf_c_message_unpack (&hadoop__local_resource__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__local_resource__free_unpacked
+                     (Hadoop__LocalResource *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__local_resource__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__named_resource__init
+                     (Hadoop__NamedResource         *message)
+{
+  static const Hadoop__NamedResource init_value = HADOOP__NAMED_RESOURCE__INIT;
+  *message = init_value;
+}
+size_t hadoop__named_resource__get_packed_size
+                     (const Hadoop__NamedResource *message)
+{
+  assert(message->base.descriptor == &hadoop__named_resource__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__named_resource__pack
+                     (const Hadoop__NamedResource *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__named_resource__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__named_resource__pack_to_buffer
+                     (const Hadoop__NamedResource *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__named_resource__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NamedResource *
+       hadoop__named_resource__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NamedResource *)
+     protobuf_c_message_unpack (&hadoop__named_resource__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__named_resource__free_unpacked
+                     (Hadoop__NamedResource *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__named_resource__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__variable__init
+                     (Hadoop__Variable         *message)
+{
+  static const Hadoop__Variable init_value = HADOOP__VARIABLE__INIT;
+  *message = init_value;
+}
+size_t hadoop__variable__get_packed_size
+                     (const Hadoop__Variable *message)
+{
+  assert(message->base.descriptor == &hadoop__variable__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__variable__pack
+                     (const Hadoop__Variable *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__variable__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__variable__pack_to_buffer
+                     (const Hadoop__Variable *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__variable__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Variable *
+       hadoop__variable__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Variable *)
+     protobuf_c_message_unpack (&hadoop__variable__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__variable__free_unpacked
+                     (Hadoop__Variable *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__variable__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__acl__init
+                     (Hadoop__Acl         *message)
+{
+  static const Hadoop__Acl init_value = HADOOP__ACL__INIT;
+  *message = init_value;
+}
+size_t hadoop__acl__get_packed_size
+                     (const Hadoop__Acl *message)
+{
+  assert(message->base.descriptor == &hadoop__acl__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__acl__pack
+                     (const Hadoop__Acl *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__acl__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__acl__pack_to_buffer
+                     (const Hadoop__Acl *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__acl__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Acl *
+       hadoop__acl__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Acl *)
+     protobuf_c_message_unpack (&hadoop__acl__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__acl__free_unpacked
+                     (Hadoop__Acl *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__acl__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__launch_context__init
+                     (Hadoop__LaunchContext         *message)
+{
+  static const Hadoop__LaunchContext init_value = HADOOP__LAUNCH_CONTEXT__INIT;
+  *message = init_value;
+}
+size_t hadoop__launch_context__get_packed_size
+                     (const Hadoop__LaunchContext *message)
+{
+  assert(message->base.descriptor == &hadoop__launch_context__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__launch_context__pack
+                     (const Hadoop__LaunchContext *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__launch_context__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__launch_context__pack_to_buffer
+                     (const Hadoop__LaunchContext *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__launch_context__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__LaunchContext *
+       hadoop__launch_context__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__LaunchContext *)
+     protobuf_c_message_unpack (&hadoop__launch_context__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__launch_context__free_unpacked
+                     (Hadoop__LaunchContext *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__launch_context__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__resource_request__init
+                     (Hadoop__ResourceRequest         *message)
+{
+  static const Hadoop__ResourceRequest init_value = HADOOP__RESOURCE_REQUEST__INIT;
+  *message = init_value;
+}
+size_t hadoop__resource_request__get_packed_size
+                     (const Hadoop__ResourceRequest *message)
+{
+  assert(message->base.descriptor == &hadoop__resource_request__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__resource_request__pack
+                     (const Hadoop__ResourceRequest *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__resource_request__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__resource_request__pack_to_buffer
+                     (const Hadoop__ResourceRequest *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__resource_request__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ResourceRequest *
+       hadoop__resource_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ResourceRequest *)
+     protobuf_c_message_unpack (&hadoop__resource_request__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__resource_request__free_unpacked
+                     (Hadoop__ResourceRequest *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__resource_request__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__execution_type__init
+                     (Hadoop__ExecutionType         *message)
+{
+  static const Hadoop__ExecutionType init_value = HADOOP__EXECUTION_TYPE__INIT;
+  *message = init_value;
+}
+size_t hadoop__execution_type__get_packed_size
+                     (const Hadoop__ExecutionType *message)
+{
+  assert(message->base.descriptor == &hadoop__execution_type__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__execution_type__pack
+                     (const Hadoop__ExecutionType *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__execution_type__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__execution_type__pack_to_buffer
+                     (const Hadoop__ExecutionType *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__execution_type__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ExecutionType *
+       hadoop__execution_type__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ExecutionType *)
+     protobuf_c_message_unpack (&hadoop__execution_type__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__execution_type__free_unpacked
+                     (Hadoop__ExecutionType *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__execution_type__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__container__init
+                     (Hadoop__Container         *message)
+{
+  static const Hadoop__Container init_value = HADOOP__CONTAINER__INIT;
+  *message = init_value;
+}
+size_t hadoop__container__get_packed_size
+                     (const Hadoop__Container *message)
+{
+  assert(message->base.descriptor == &hadoop__container__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__container__pack
+                     (const Hadoop__Container *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__container__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__container__pack_to_buffer
+                     (const Hadoop__Container *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__container__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Container *
+       hadoop__container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Container *)
+     protobuf_c_message_unpack (&hadoop__container__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__container__free_unpacked
+                     (Hadoop__Container *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__container__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__container_status__init
+                     (Hadoop__ContainerStatus         *message)
+{
+  static const Hadoop__ContainerStatus init_value = HADOOP__CONTAINER_STATUS__INIT;
+  *message = init_value;
+}
+size_t hadoop__container_status__get_packed_size
+                     (const Hadoop__ContainerStatus *message)
+{
+  assert(message->base.descriptor == &hadoop__container_status__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__container_status__pack
+                     (const Hadoop__ContainerStatus *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__container_status__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__container_status__pack_to_buffer
+                     (const Hadoop__ContainerStatus *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__container_status__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ContainerStatus *
+       hadoop__container_status__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ContainerStatus *)
+     protobuf_c_message_unpack (&hadoop__container_status__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__container_status__free_unpacked
+                     (Hadoop__ContainerStatus *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__container_status__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__node_report__init
+                     (Hadoop__NodeReport         *message)
+{
+  static const Hadoop__NodeReport init_value = HADOOP__NODE_REPORT__INIT;
+  *message = init_value;
+}
+size_t hadoop__node_report__get_packed_size
+                     (const Hadoop__NodeReport *message)
+{
+  assert(message->base.descriptor == &hadoop__node_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__node_report__pack
+                     (const Hadoop__NodeReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__node_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__node_report__pack_to_buffer
+                     (const Hadoop__NodeReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__node_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NodeReport *
+       hadoop__node_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NodeReport *)
+     protobuf_c_message_unpack (&hadoop__node_report__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__node_report__free_unpacked
+                     (Hadoop__NodeReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__node_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__nothing__init
+                     (Hadoop__Nothing         *message)
+{
+  static const Hadoop__Nothing init_value = HADOOP__NOTHING__INIT;
+  *message = init_value;
+}
+size_t hadoop__nothing__get_packed_size
+                     (const Hadoop__Nothing *message)
+{
+  assert(message->base.descriptor == &hadoop__nothing__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__nothing__pack
+                     (const Hadoop__Nothing *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__nothing__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__nothing__pack_to_buffer
+                     (const Hadoop__Nothing *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__nothing__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Nothing *
+       hadoop__nothing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Nothing *)
+     protobuf_c_message_unpack (&hadoop__nothing__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__nothing__free_unpacked
+                     (Hadoop__Nothing *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__nothing__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__new_app__init
+                     (Hadoop__NewApp         *message)
+{
+  static const Hadoop__NewApp init_value = HADOOP__NEW_APP__INIT;
+  *message = init_value;
+}
+size_t hadoop__new_app__get_packed_size
+                     (const Hadoop__NewApp *message)
+{
+  assert(message->base.descriptor == &hadoop__new_app__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__new_app__pack
+                     (const Hadoop__NewApp *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__new_app__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__new_app__pack_to_buffer
+                     (const Hadoop__NewApp *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__new_app__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NewApp *
+       hadoop__new_app__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NewApp *)
+     protobuf_c_message_unpack (&hadoop__new_app__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__new_app__free_unpacked
+                     (Hadoop__NewApp *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__new_app__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__submission__init
+                     (Hadoop__Submission         *message)
+{
+  static const Hadoop__Submission init_value = HADOOP__SUBMISSION__INIT;
+  *message = init_value;
+}
+size_t hadoop__submission__get_packed_size
+                     (const Hadoop__Submission *message)
+{
+  assert(message->base.descriptor == &hadoop__submission__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__submission__pack
+                     (const Hadoop__Submission *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__submission__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__submission__pack_to_buffer
+                     (const Hadoop__Submission *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__submission__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Submission *
+       hadoop__submission__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Submission *)
+     protobuf_c_message_unpack (&hadoop__submission__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__submission__free_unpacked
+                     (Hadoop__Submission *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__submission__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__submit__init
+                     (Hadoop__Submit         *message)
+{
+  static const Hadoop__Submit init_value = HADOOP__SUBMIT__INIT;
+  *message = init_value;
+}
+size_t hadoop__submit__get_packed_size
+                     (const Hadoop__Submit *message)
+{
+  assert(message->base.descriptor == &hadoop__submit__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__submit__pack
+                     (const Hadoop__Submit *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__submit__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__submit__pack_to_buffer
+                     (const Hadoop__Submit *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__submit__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Submit *
+       hadoop__submit__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Submit *)
+     protobuf_c_message_unpack (&hadoop__submit__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__submit__free_unpacked
+                     (Hadoop__Submit *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__submit__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__get_report__init
+                     (Hadoop__GetReport         *message)
+{
+  static const Hadoop__GetReport init_value = HADOOP__GET_REPORT__INIT;
+  *message = init_value;
+}
+size_t hadoop__get_report__get_packed_size
+                     (const Hadoop__GetReport *message)
+{
+  assert(message->base.descriptor == &hadoop__get_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__get_report__pack
+                     (const Hadoop__GetReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__get_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__get_report__pack_to_buffer
+                     (const Hadoop__GetReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__get_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__GetReport *
+       hadoop__get_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__GetReport *)
+     protobuf_c_message_unpack (&hadoop__get_report__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__get_report__free_unpacked
+                     (Hadoop__GetReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__get_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__app_report__init
+                     (Hadoop__AppReport         *message)
+{
+  static const Hadoop__AppReport init_value = HADOOP__APP_REPORT__INIT;
+  *message = init_value;
+}
+size_t hadoop__app_report__get_packed_size
+                     (const Hadoop__AppReport *message)
+{
+  assert(message->base.descriptor == &hadoop__app_report__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__app_report__pack
+                     (const Hadoop__AppReport *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__app_report__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__app_report__pack_to_buffer
+                     (const Hadoop__AppReport *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__app_report__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__AppReport *
+       hadoop__app_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__AppReport *)
+     protobuf_c_message_unpack (&hadoop__app_report__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__app_report__free_unpacked
+                     (Hadoop__AppReport *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__app_report__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__report_answer__init
+                     (Hadoop__ReportAnswer         *message)
+{
+  static const Hadoop__ReportAnswer init_value = HADOOP__REPORT_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__report_answer__get_packed_size
+                     (const Hadoop__ReportAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__report_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__report_answer__pack
+                     (const Hadoop__ReportAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__report_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__report_answer__pack_to_buffer
+                     (const Hadoop__ReportAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__report_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ReportAnswer *
+       hadoop__report_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ReportAnswer *)
+     protobuf_c_message_unpack (&hadoop__report_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__report_answer__free_unpacked
+                     (Hadoop__ReportAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__report_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__kill__init
+                     (Hadoop__Kill         *message)
+{
+  static const Hadoop__Kill init_value = HADOOP__KILL__INIT;
+  *message = init_value;
+}
+size_t hadoop__kill__get_packed_size
+                     (const Hadoop__Kill *message)
+{
+  assert(message->base.descriptor == &hadoop__kill__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__kill__pack
+                     (const Hadoop__Kill *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__kill__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__kill__pack_to_buffer
+                     (const Hadoop__Kill *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__kill__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Kill *
+       hadoop__kill__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Kill *)
+     protobuf_c_message_unpack (&hadoop__kill__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__kill__free_unpacked
+                     (Hadoop__Kill *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__kill__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__kill_answer__init
+                     (Hadoop__KillAnswer         *message)
+{
+  static const Hadoop__KillAnswer init_value = HADOOP__KILL_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__kill_answer__get_packed_size
+                     (const Hadoop__KillAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__kill_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__kill_answer__pack
+                     (const Hadoop__KillAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__kill_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__kill_answer__pack_to_buffer
+                     (const Hadoop__KillAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__kill_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__KillAnswer *
+       hadoop__kill_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__KillAnswer *)
+     protobuf_c_message_unpack (&hadoop__kill_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__kill_answer__free_unpacked
+                     (Hadoop__KillAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__kill_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__get_nodes__init
+                     (Hadoop__GetNodes         *message)
+{
+  static const Hadoop__GetNodes init_value = HADOOP__GET_NODES__INIT;
+  *message = init_value;
+}
+size_t hadoop__get_nodes__get_packed_size
+                     (const Hadoop__GetNodes *message)
+{
+  assert(message->base.descriptor == &hadoop__get_nodes__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__get_nodes__pack
+                     (const Hadoop__GetNodes *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__get_nodes__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__get_nodes__pack_to_buffer
+                     (const Hadoop__GetNodes *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__get_nodes__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__GetNodes *
+       hadoop__get_nodes__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__GetNodes *)
+     protobuf_c_message_unpack (&hadoop__get_nodes__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__get_nodes__free_unpacked
+                     (Hadoop__GetNodes *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__get_nodes__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__nodes_answer__init
+                     (Hadoop__NodesAnswer         *message)
+{
+  static const Hadoop__NodesAnswer init_value = HADOOP__NODES_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__nodes_answer__get_packed_size
+                     (const Hadoop__NodesAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__nodes_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__nodes_answer__pack
+                     (const Hadoop__NodesAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__nodes_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__nodes_answer__pack_to_buffer
+                     (const Hadoop__NodesAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__nodes_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NodesAnswer *
+       hadoop__nodes_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NodesAnswer *)
+     protobuf_c_message_unpack (&hadoop__nodes_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__nodes_answer__free_unpacked
+                     (Hadoop__NodesAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__nodes_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__register__init
+                     (Hadoop__Register         *message)
+{
+  static const Hadoop__Register init_value = HADOOP__REGISTER__INIT;
+  *message = init_value;
+}
+size_t hadoop__register__get_packed_size
+                     (const Hadoop__Register *message)
+{
+  assert(message->base.descriptor == &hadoop__register__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__register__pack
+                     (const Hadoop__Register *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__register__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__register__pack_to_buffer
+                     (const Hadoop__Register *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__register__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Register *
+       hadoop__register__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Register *)
+     protobuf_c_message_unpack (&hadoop__register__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__register__free_unpacked
+                     (Hadoop__Register *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__register__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__resource_type__init
+                     (Hadoop__ResourceType         *message)
+{
+  static const Hadoop__ResourceType init_value = HADOOP__RESOURCE_TYPE__INIT;
+  *message = init_value;
+}
+size_t hadoop__resource_type__get_packed_size
+                     (const Hadoop__ResourceType *message)
+{
+  assert(message->base.descriptor == &hadoop__resource_type__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__resource_type__pack
+                     (const Hadoop__ResourceType *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__resource_type__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__resource_type__pack_to_buffer
+                     (const Hadoop__ResourceType *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__resource_type__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ResourceType *
+       hadoop__resource_type__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ResourceType *)
+     protobuf_c_message_unpack (&hadoop__resource_type__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__resource_type__free_unpacked
+                     (Hadoop__ResourceType *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__resource_type__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__register_answer__init
+                     (Hadoop__RegisterAnswer         *message)
+{
+  static const Hadoop__RegisterAnswer init_value = HADOOP__REGISTER_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__register_answer__get_packed_size
+                     (const Hadoop__RegisterAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__register_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__register_answer__pack
+                     (const Hadoop__RegisterAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__register_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__register_answer__pack_to_buffer
+                     (const Hadoop__RegisterAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__register_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__RegisterAnswer *
+       hadoop__register_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__RegisterAnswer *)
+     protobuf_c_message_unpack (&hadoop__register_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__register_answer__free_unpacked
+                     (Hadoop__RegisterAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__register_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__blacklist__init
+                     (Hadoop__Blacklist         *message)
+{
+  static const Hadoop__Blacklist init_value = HADOOP__BLACKLIST__INIT;
+  *message = init_value;
+}
+size_t hadoop__blacklist__get_packed_size
+                     (const Hadoop__Blacklist *message)
+{
+  assert(message->base.descriptor == &hadoop__blacklist__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__blacklist__pack
+                     (const Hadoop__Blacklist *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__blacklist__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__blacklist__pack_to_buffer
+                     (const Hadoop__Blacklist *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__blacklist__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Blacklist *
+       hadoop__blacklist__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Blacklist *)
+     protobuf_c_message_unpack (&hadoop__blacklist__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__blacklist__free_unpacked
+                     (Hadoop__Blacklist *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__blacklist__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__allocate__init
+                     (Hadoop__Allocate         *message)
+{
+  static const Hadoop__Allocate init_value = HADOOP__ALLOCATE__INIT;
+  *message = init_value;
+}
+size_t hadoop__allocate__get_packed_size
+                     (const Hadoop__Allocate *message)
+{
+  assert(message->base.descriptor == &hadoop__allocate__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__allocate__pack
+                     (const Hadoop__Allocate *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__allocate__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__allocate__pack_to_buffer
+                     (const Hadoop__Allocate *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__allocate__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Allocate *
+       hadoop__allocate__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Allocate *)
+     protobuf_c_message_unpack (&hadoop__allocate__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__allocate__free_unpacked
+                     (Hadoop__Allocate *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__allocate__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__node_token__init
+                     (Hadoop__NodeToken         *message)
+{
+  static const Hadoop__NodeToken init_value = HADOOP__NODE_TOKEN__INIT;
+  *message = init_value;
+}
+size_t hadoop__node_token__get_packed_size
+                     (const Hadoop__NodeToken *message)
+{
+  assert(message->base.descriptor == &hadoop__node_token__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__node_token__pack
+                     (const Hadoop__NodeToken *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__node_token__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__node_token__pack_to_buffer
+                     (const Hadoop__NodeToken *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__node_token__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NodeToken *
+       hadoop__node_token__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NodeToken *)
+     protobuf_c_message_unpack (&hadoop__node_token__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__node_token__free_unpacked
+                     (Hadoop__NodeToken *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__node_token__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__preempted_container__init
+                     (Hadoop__PreemptedContainer         *message)
+{
+  static const Hadoop__PreemptedContainer init_value = HADOOP__PREEMPTED_CONTAINER__INIT;
+  *message = init_value;
+}
+size_t hadoop__preempted_container__get_packed_size
+                     (const Hadoop__PreemptedContainer *message)
+{
+  assert(message->base.descriptor == &hadoop__preempted_container__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__preempted_container__pack
+                     (const Hadoop__PreemptedContainer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__preempted_container__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__preempted_container__pack_to_buffer
+                     (const Hadoop__PreemptedContainer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__preempted_container__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__PreemptedContainer *
+       hadoop__preempted_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__PreemptedContainer *)
+     protobuf_c_message_unpack (&hadoop__preempted_container__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__preempted_container__free_unpacked
+                     (Hadoop__PreemptedContainer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__preempted_container__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__contract__init
+                     (Hadoop__Contract         *message)
+{
+  static const Hadoop__Contract init_value = HADOOP__CONTRACT__INIT;
+  *message = init_value;
+}
+size_t hadoop__contract__get_packed_size
+                     (const Hadoop__Contract *message)
+{
+  assert(message->base.descriptor == &hadoop__contract__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__contract__pack
+                     (const Hadoop__Contract *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__contract__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__contract__pack_to_buffer
+                     (const Hadoop__Contract *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__contract__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Contract *
+       hadoop__contract__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Contract *)
+     protobuf_c_message_unpack (&hadoop__contract__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__contract__free_unpacked
+                     (Hadoop__Contract *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__contract__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__preemption__init
+                     (Hadoop__Preemption         *message)
+{
+  static const Hadoop__Preemption init_value = HADOOP__PREEMPTION__INIT;
+  *message = init_value;
+}
+size_t hadoop__preemption__get_packed_size
+                     (const Hadoop__Preemption *message)
+{
+  assert(message->base.descriptor == &hadoop__preemption__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__preemption__pack
+                     (const Hadoop__Preemption *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__preemption__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__preemption__pack_to_buffer
+                     (const Hadoop__Preemption *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__preemption__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Preemption *
+       hadoop__preemption__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Preemption *)
+     protobuf_c_message_unpack (&hadoop__preemption__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__preemption__free_unpacked
+                     (Hadoop__Preemption *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__preemption__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__allocate_answer__init
+                     (Hadoop__AllocateAnswer         *message)
+{
+  static const Hadoop__AllocateAnswer init_value = HADOOP__ALLOCATE_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__allocate_answer__get_packed_size
+                     (const Hadoop__AllocateAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__allocate_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__allocate_answer__pack
+                     (const Hadoop__AllocateAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__allocate_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__allocate_answer__pack_to_buffer
+                     (const Hadoop__AllocateAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__allocate_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__AllocateAnswer *
+       hadoop__allocate_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__AllocateAnswer *)
+     protobuf_c_message_unpack (&hadoop__allocate_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__allocate_answer__free_unpacked
+                     (Hadoop__AllocateAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__allocate_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__finish__init
+                     (Hadoop__Finish         *message)
+{
+  static const Hadoop__Finish init_value = HADOOP__FINISH__INIT;
+  *message = init_value;
+}
+size_t hadoop__finish__get_packed_size
+                     (const Hadoop__Finish *message)
+{
+  assert(message->base.descriptor == &hadoop__finish__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__finish__pack
+                     (const Hadoop__Finish *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__finish__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__finish__pack_to_buffer
+                     (const Hadoop__Finish *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__finish__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Finish *
+       hadoop__finish__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Finish *)
+     protobuf_c_message_unpack (&hadoop__finish__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__finish__free_unpacked
+                     (Hadoop__Finish *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__finish__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__finish_answer__init
+                     (Hadoop__FinishAnswer         *message)
+{
+  static const Hadoop__FinishAnswer init_value = HADOOP__FINISH_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__finish_answer__get_packed_size
+                     (const Hadoop__FinishAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__finish_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__finish_answer__pack
+                     (const Hadoop__FinishAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__finish_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__finish_answer__pack_to_buffer
+                     (const Hadoop__FinishAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__finish_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__FinishAnswer *
+       hadoop__finish_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__FinishAnswer *)
+     protobuf_c_message_unpack (&hadoop__finish_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__finish_answer__free_unpacked
+                     (Hadoop__FinishAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__finish_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__start_container__init
+                     (Hadoop__StartContainer         *message)
+{
+  static const Hadoop__StartContainer init_value = HADOOP__START_CONTAINER__INIT;
+  *message = init_value;
+}
+size_t hadoop__start_container__get_packed_size
+                     (const Hadoop__StartContainer *message)
+{
+  assert(message->base.descriptor == &hadoop__start_container__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__start_container__pack
+                     (const Hadoop__StartContainer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__start_container__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__start_container__pack_to_buffer
+                     (const Hadoop__StartContainer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__start_container__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__StartContainer *
+       hadoop__start_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__StartContainer *)
+     protobuf_c_message_unpack (&hadoop__start_container__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__start_container__free_unpacked
+                     (Hadoop__StartContainer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__start_container__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__start_containers__init
+                     (Hadoop__StartContainers         *message)
+{
+  static const Hadoop__StartContainers init_value = HADOOP__START_CONTAINERS__INIT;
+  *message = init_value;
+}
+size_t hadoop__start_containers__get_packed_size
+                     (const Hadoop__StartContainers *message)
+{
+  assert(message->base.descriptor == &hadoop__start_containers__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__start_containers__pack
+                     (const Hadoop__StartContainers *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__start_containers__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__start_containers__pack_to_buffer
+                     (const Hadoop__StartContainers *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__start_containers__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__StartContainers *
+       hadoop__start_containers__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__StartContainers *)
+     protobuf_c_message_unpack (&hadoop__start_containers__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__start_containers__free_unpacked
+                     (Hadoop__StartContainers *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__start_containers__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__node_exception__init
+                     (Hadoop__NodeException         *message)
+{
+  static const Hadoop__NodeException init_value = HADOOP__NODE_EXCEPTION__INIT;
+  *message = init_value;
+}
+size_t hadoop__node_exception__get_packed_size
+                     (const Hadoop__NodeException *message)
+{
+  assert(message->base.descriptor == &hadoop__node_exception__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__node_exception__pack
+                     (const Hadoop__NodeException *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__node_exception__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__node_exception__pack_to_buffer
+                     (const Hadoop__NodeException *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__node_exception__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__NodeException *
+       hadoop__node_exception__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__NodeException *)
+     protobuf_c_message_unpack (&hadoop__node_exception__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__node_exception__free_unpacked
+                     (Hadoop__NodeException *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__node_exception__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__failed_container__init
+                     (Hadoop__FailedContainer         *message)
+{
+  static const Hadoop__FailedContainer init_value = HADOOP__FAILED_CONTAINER__INIT;
+  *message = init_value;
+}
+size_t hadoop__failed_container__get_packed_size
+                     (const Hadoop__FailedContainer *message)
+{
+  assert(message->base.descriptor == &hadoop__failed_container__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__failed_container__pack
+                     (const Hadoop__FailedContainer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__failed_container__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__failed_container__pack_to_buffer
+                     (const Hadoop__FailedContainer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__failed_container__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__FailedContainer *
+       hadoop__failed_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__FailedContainer *)
+     protobuf_c_message_unpack (&hadoop__failed_container__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__failed_container__free_unpacked
+                     (Hadoop__FailedContainer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__failed_container__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__start_answer__init
+                     (Hadoop__StartAnswer         *message)
+{
+  static const Hadoop__StartAnswer init_value = HADOOP__START_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__start_answer__get_packed_size
+                     (const Hadoop__StartAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__start_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__start_answer__pack
+                     (const Hadoop__StartAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__start_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__start_answer__pack_to_buffer
+                     (const Hadoop__StartAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__start_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__StartAnswer *
+       hadoop__start_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__StartAnswer *)
+     protobuf_c_message_unpack (&hadoop__start_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__start_answer__free_unpacked
+                     (Hadoop__StartAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__start_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__stop_containers__init
+                     (Hadoop__StopContainers         *message)
+{
+  static const Hadoop__StopContainers init_value = HADOOP__STOP_CONTAINERS__INIT;
+  *message = init_value;
+}
+size_t hadoop__stop_containers__get_packed_size
+                     (const Hadoop__StopContainers *message)
+{
+  assert(message->base.descriptor == &hadoop__stop_containers__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__stop_containers__pack
+                     (const Hadoop__StopContainers *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__stop_containers__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__stop_containers__pack_to_buffer
+                     (const Hadoop__StopContainers *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__stop_containers__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__StopContainers *
+       hadoop__stop_containers__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__StopContainers *)
+     protobuf_c_message_unpack (&hadoop__stop_containers__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__stop_containers__free_unpacked
+                     (Hadoop__StopContainers *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__stop_containers__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__stop_answer__init
+                     (Hadoop__StopAnswer         *message)
+{
+  static const Hadoop__StopAnswer init_value = HADOOP__STOP_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__stop_answer__get_packed_size
+                     (const Hadoop__StopAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__stop_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__stop_answer__pack
+                     (const Hadoop__StopAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__stop_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__stop_answer__pack_to_buffer
+                     (const Hadoop__StopAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__stop_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__StopAnswer *
+       hadoop__stop_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__StopAnswer *)
+     protobuf_c_message_unpack (&hadoop__stop_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__stop_answer__free_unpacked
+                     (Hadoop__StopAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__stop_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 static const ProtobufCFieldDescriptor hadoop__call_header__field_descriptors[5] =
 {
   {
@@ -1849,6 +4189,173 @@ const ProtobufCMessageDescriptor hadoop__answer_header__descriptor =
   hadoop__answer_header__field_indices_by_name,
   1,  hadoop__answer_header__number_ranges,
   (ProtobufCMessageInit) hadoop__answer_header__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__sasl_method__field_descriptors[5] =
+{
+  {
+    "method",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__SaslMethod, method),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "mechanism",
+    2,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__SaslMethod, mechanism),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "protocol",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__SaslMethod, protocol),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "server",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__SaslMethod, server),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "challenge",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Hadoop__SaslMethod, has_challenge),
+    offsetof(Hadoop__SaslMethod, challenge),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__sasl_method__field_indices_by_name[] = {
+  4,   /* field[4] = challenge */
+  1,   /* field[1] = mechanism */
+  0,   /* field[0] = method */
+  2,   /* field[2] = protocol */
+  3,   /* field[3] = server */
+};
+static const ProtobufCIntRange hadoop__sasl_method__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor hadoop__sasl_method__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.SaslMethod",
+  "SaslMethod",
+  "Hadoop__SaslMethod",
+  "hadoop",
+  sizeof(Hadoop__SaslMethod),
+  5,
+  hadoop__sasl_method__field_descriptors,
+  hadoop__sasl_method__field_indices_by_name,
+  1,  hadoop__sasl_method__number_ranges,
+  (ProtobufCMessageInit) hadoop__sasl_method__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__sasl__field_descriptors[4] =
+{
+  {
+    "version",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_UINT32,
+    offsetof(Hadoop__Sasl, has_version),
+    offsetof(Hadoop__Sasl, version),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    2,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_UINT32,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Sasl, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Hadoop__Sasl, has_token),
+    offsetof(Hadoop__Sasl, token),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "methods",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Sasl, n_methods),
+    offsetof(Hadoop__Sasl, methods),
+    &hadoop__sasl_method__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__sasl__field_indices_by_name[] = {
+  3,   /* field[3] = methods */
+  1,   /* field[1] = state */
+  2,   /* field[2] = token */
+  0,   /* field[0] = version */
+};
+static const ProtobufCIntRange hadoop__sasl__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__sasl__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Sasl",
+  "Sasl",
+  "Hadoop__Sasl",
+  "hadoop",
+  sizeof(Hadoop__Sasl),
+  4,
+  hadoop__sasl__field_descriptors,
+  hadoop__sasl__field_indices_by_name,
+  1,  hadoop__sasl__number_ranges,
+  (ProtobufCMessageInit) hadoop__sasl__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor hadoop__permission__field_descriptors[1] =
@@ -3542,5 +6049,3197 @@ const ProtobufCMessageDescriptor hadoop__packet_header__descriptor =
   hadoop__packet_header__field_indices_by_name,
   1,  hadoop__packet_header__number_ranges,
   (ProtobufCMessageInit) hadoop__packet_header__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__credential__field_descriptors[3] =
+{
+  {
+    "alias",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Credential, alias),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Credential, token),
+    &hadoop__token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "secret",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Hadoop__Credential, has_secret),
+    offsetof(Hadoop__Credential, secret),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__credential__field_indices_by_name[] = {
+  0,   /* field[0] = alias */
+  2,   /* field[2] = secret */
+  1,   /* field[1] = token */
+};
+static const ProtobufCIntRange hadoop__credential__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor hadoop__credential__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Credential",
+  "Credential",
+  "Hadoop__Credential",
+  "hadoop",
+  sizeof(Hadoop__Credential),
+  3,
+  hadoop__credential__field_descriptors,
+  hadoop__credential__field_indices_by_name,
+  1,  hadoop__credential__number_ranges,
+  (ProtobufCMessageInit) hadoop__credential__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__credentials__field_descriptors[2] =
+{
+  {
+    "tokens",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Credentials, n_tokens),
+    offsetof(Hadoop__Credentials, tokens),
+    &hadoop__credential__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "secrets",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Credentials, n_secrets),
+    offsetof(Hadoop__Credentials, secrets),
+    &hadoop__credential__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__credentials__field_indices_by_name[] = {
+  1,   /* field[1] = secrets */
+  0,   /* field[0] = tokens */
+};
+static const ProtobufCIntRange hadoop__credentials__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__credentials__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Credentials",
+  "Credentials",
+  "Hadoop__Credentials",
+  "hadoop",
+  sizeof(Hadoop__Credentials),
+  2,
+  hadoop__credentials__field_descriptors,
+  hadoop__credentials__field_indices_by_name,
+  1,  hadoop__credentials__number_ranges,
+  (ProtobufCMessageInit) hadoop__credentials__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__app_id__field_descriptors[2] =
+{
+  {
+    "number",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AppId, has_number),
+    offsetof(Hadoop__AppId, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "timestamp",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__AppId, has_timestamp),
+    offsetof(Hadoop__AppId, timestamp),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__app_id__field_indices_by_name[] = {
+  0,   /* field[0] = number */
+  1,   /* field[1] = timestamp */
+};
+static const ProtobufCIntRange hadoop__app_id__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__app_id__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.AppId",
+  "AppId",
+  "Hadoop__AppId",
+  "hadoop",
+  sizeof(Hadoop__AppId),
+  2,
+  hadoop__app_id__field_descriptors,
+  hadoop__app_id__field_indices_by_name,
+  1,  hadoop__app_id__number_ranges,
+  (ProtobufCMessageInit) hadoop__app_id__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__app_attempt_id__field_descriptors[2] =
+{
+  {
+    "app",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppAttemptId, app),
+    &hadoop__app_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "number",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AppAttemptId, has_number),
+    offsetof(Hadoop__AppAttemptId, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__app_attempt_id__field_indices_by_name[] = {
+  0,   /* field[0] = app */
+  1,   /* field[1] = number */
+};
+static const ProtobufCIntRange hadoop__app_attempt_id__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__app_attempt_id__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.AppAttemptId",
+  "AppAttemptId",
+  "Hadoop__AppAttemptId",
+  "hadoop",
+  sizeof(Hadoop__AppAttemptId),
+  2,
+  hadoop__app_attempt_id__field_descriptors,
+  hadoop__app_attempt_id__field_indices_by_name,
+  1,  hadoop__app_attempt_id__number_ranges,
+  (ProtobufCMessageInit) hadoop__app_attempt_id__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__container_id__field_descriptors[2] =
+{
+  {
+    "attempt",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ContainerId, attempt),
+    &hadoop__app_attempt_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "number",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__ContainerId, has_number),
+    offsetof(Hadoop__ContainerId, number),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__container_id__field_indices_by_name[] = {
+  0,   /* field[0] = attempt */
+  1,   /* field[1] = number */
+};
+static const ProtobufCIntRange hadoop__container_id__number_ranges[1 + 1] =
+{
+  { 2, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__container_id__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ContainerId",
+  "ContainerId",
+  "Hadoop__ContainerId",
+  "hadoop",
+  sizeof(Hadoop__ContainerId),
+  2,
+  hadoop__container_id__field_descriptors,
+  hadoop__container_id__field_indices_by_name,
+  1,  hadoop__container_id__number_ranges,
+  (ProtobufCMessageInit) hadoop__container_id__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__node_id__field_descriptors[2] =
+{
+  {
+    "host",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeId, host),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "port",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__NodeId, has_port),
+    offsetof(Hadoop__NodeId, port),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__node_id__field_indices_by_name[] = {
+  0,   /* field[0] = host */
+  1,   /* field[1] = port */
+};
+static const ProtobufCIntRange hadoop__node_id__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__node_id__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NodeId",
+  "NodeId",
+  "Hadoop__NodeId",
+  "hadoop",
+  sizeof(Hadoop__NodeId),
+  2,
+  hadoop__node_id__field_descriptors,
+  hadoop__node_id__field_indices_by_name,
+  1,  hadoop__node_id__number_ranges,
+  (ProtobufCMessageInit) hadoop__node_id__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__priority__field_descriptors[1] =
+{
+  {
+    "value",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Priority, has_value),
+    offsetof(Hadoop__Priority, value),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__priority__field_indices_by_name[] = {
+  0,   /* field[0] = value */
+};
+static const ProtobufCIntRange hadoop__priority__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__priority__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Priority",
+  "Priority",
+  "Hadoop__Priority",
+  "hadoop",
+  sizeof(Hadoop__Priority),
+  1,
+  hadoop__priority__field_descriptors,
+  hadoop__priority__field_indices_by_name,
+  1,  hadoop__priority__number_ranges,
+  (ProtobufCMessageInit) hadoop__priority__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__resource_value__field_descriptors[4] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceValue, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__ResourceValue, has_value),
+    offsetof(Hadoop__ResourceValue, value),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "units",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceValue, units),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__ResourceValue, has_type),
+    offsetof(Hadoop__ResourceValue, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__resource_value__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  3,   /* field[3] = type */
+  2,   /* field[2] = units */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange hadoop__resource_value__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__resource_value__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ResourceValue",
+  "ResourceValue",
+  "Hadoop__ResourceValue",
+  "hadoop",
+  sizeof(Hadoop__ResourceValue),
+  4,
+  hadoop__resource_value__field_descriptors,
+  hadoop__resource_value__field_indices_by_name,
+  1,  hadoop__resource_value__number_ranges,
+  (ProtobufCMessageInit) hadoop__resource_value__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__resource__field_descriptors[3] =
+{
+  {
+    "memory_mb",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__Resource, has_memory_mb),
+    offsetof(Hadoop__Resource, memory_mb),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "cores",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Resource, has_cores),
+    offsetof(Hadoop__Resource, cores),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "others",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Resource, n_others),
+    offsetof(Hadoop__Resource, others),
+    &hadoop__resource_value__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__resource__field_indices_by_name[] = {
+  1,   /* field[1] = cores */
+  0,   /* field[0] = memory_mb */
+  2,   /* field[2] = others */
+};
+static const ProtobufCIntRange hadoop__resource__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor hadoop__resource__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Resource",
+  "Resource",
+  "Hadoop__Resource",
+  "hadoop",
+  sizeof(Hadoop__Resource),
+  3,
+  hadoop__resource__field_descriptors,
+  hadoop__resource__field_indices_by_name,
+  1,  hadoop__resource__number_ranges,
+  (ProtobufCMessageInit) hadoop__resource__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__url__field_descriptors[4] =
+{
+  {
+    "scheme",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Url, scheme),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "host",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Url, host),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "port",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Url, has_port),
+    offsetof(Hadoop__Url, port),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "file",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Url, file),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__url__field_indices_by_name[] = {
+  3,   /* field[3] = file */
+  1,   /* field[1] = host */
+  2,   /* field[2] = port */
+  0,   /* field[0] = scheme */
+};
+static const ProtobufCIntRange hadoop__url__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__url__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Url",
+  "Url",
+  "Hadoop__Url",
+  "hadoop",
+  sizeof(Hadoop__Url),
+  4,
+  hadoop__url__field_descriptors,
+  hadoop__url__field_indices_by_name,
+  1,  hadoop__url__number_ranges,
+  (ProtobufCMessageInit) hadoop__url__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__local_resource__field_descriptors[5] =
+{
+  {
+    "url",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__LocalResource, url),
+    &hadoop__url__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "size",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__LocalResource, has_size),
+    offsetof(Hadoop__LocalResource, size),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "timestamp",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__LocalResource, has_timestamp),
+    offsetof(Hadoop__LocalResource, timestamp),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__LocalResource, has_type),
+    offsetof(Hadoop__LocalResource, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "visibility",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__LocalResource, has_visibility),
+    offsetof(Hadoop__LocalResource, visibility),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__local_resource__field_indices_by_name[] = {
+  1,   /* field[1] = size */
+  2,   /* field[2] = timestamp */
+  3,   /* field[3] = type */
+  0,   /* field[0] = url */
+  4,   /* field[4] = visibility */
+};
+static const ProtobufCIntRange hadoop__local_resource__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor hadoop__local_resource__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.LocalResource",
+  "LocalResource",
+  "Hadoop__LocalResource",
+  "hadoop",
+  sizeof(Hadoop__LocalResource),
+  5,
+  hadoop__local_resource__field_descriptors,
+  hadoop__local_resource__field_indices_by_name,
+  1,  hadoop__local_resource__number_ranges,
+  (ProtobufCMessageInit) hadoop__local_resource__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__named_resource__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NamedResource, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "resource",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NamedResource, resource),
+    &hadoop__local_resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__named_resource__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = resource */
+};
+static const ProtobufCIntRange hadoop__named_resource__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__named_resource__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NamedResource",
+  "NamedResource",
+  "Hadoop__NamedResource",
+  "hadoop",
+  sizeof(Hadoop__NamedResource),
+  2,
+  hadoop__named_resource__field_descriptors,
+  hadoop__named_resource__field_indices_by_name,
+  1,  hadoop__named_resource__number_ranges,
+  (ProtobufCMessageInit) hadoop__named_resource__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__variable__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Variable, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "value",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Variable, value),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__variable__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = value */
+};
+static const ProtobufCIntRange hadoop__variable__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__variable__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Variable",
+  "Variable",
+  "Hadoop__Variable",
+  "hadoop",
+  sizeof(Hadoop__Variable),
+  2,
+  hadoop__variable__field_descriptors,
+  hadoop__variable__field_indices_by_name,
+  1,  hadoop__variable__number_ranges,
+  (ProtobufCMessageInit) hadoop__variable__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__acl__field_descriptors[2] =
+{
+  {
+    "type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Acl, has_type),
+    offsetof(Hadoop__Acl, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "users",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Acl, users),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__acl__field_indices_by_name[] = {
+  0,   /* field[0] = type */
+  1,   /* field[1] = users */
+};
+static const ProtobufCIntRange hadoop__acl__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__acl__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Acl",
+  "Acl",
+  "Hadoop__Acl",
+  "hadoop",
+  sizeof(Hadoop__Acl),
+  2,
+  hadoop__acl__field_descriptors,
+  hadoop__acl__field_indices_by_name,
+  1,  hadoop__acl__number_ranges,
+  (ProtobufCMessageInit) hadoop__acl__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__launch_context__field_descriptors[5] =
+{
+  {
+    "resources",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__LaunchContext, n_resources),
+    offsetof(Hadoop__LaunchContext, resources),
+    &hadoop__named_resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tokens",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BYTES,
+    offsetof(Hadoop__LaunchContext, has_tokens),
+    offsetof(Hadoop__LaunchContext, tokens),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "variables",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__LaunchContext, n_variables),
+    offsetof(Hadoop__LaunchContext, variables),
+    &hadoop__variable__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "commands",
+    5,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__LaunchContext, n_commands),
+    offsetof(Hadoop__LaunchContext, commands),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "acls",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__LaunchContext, n_acls),
+    offsetof(Hadoop__LaunchContext, acls),
+    &hadoop__acl__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__launch_context__field_indices_by_name[] = {
+  4,   /* field[4] = acls */
+  3,   /* field[3] = commands */
+  0,   /* field[0] = resources */
+  1,   /* field[1] = tokens */
+  2,   /* field[2] = variables */
+};
+static const ProtobufCIntRange hadoop__launch_context__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 4, 2 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor hadoop__launch_context__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.LaunchContext",
+  "LaunchContext",
+  "Hadoop__LaunchContext",
+  "hadoop",
+  sizeof(Hadoop__LaunchContext),
+  5,
+  hadoop__launch_context__field_descriptors,
+  hadoop__launch_context__field_indices_by_name,
+  2,  hadoop__launch_context__number_ranges,
+  (ProtobufCMessageInit) hadoop__launch_context__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__resource_request__field_descriptors[8] =
+{
+  {
+    "priority",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceRequest, priority),
+    &hadoop__priority__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "place",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceRequest, place),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "capability",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceRequest, capability),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "count",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__ResourceRequest, has_count),
+    offsetof(Hadoop__ResourceRequest, count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "relaxes_locality",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__ResourceRequest, has_relaxes_locality),
+    offsetof(Hadoop__ResourceRequest, relaxes_locality),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "label",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceRequest, label),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "execution",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceRequest, execution),
+    &hadoop__execution_type__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "request",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__ResourceRequest, has_request),
+    offsetof(Hadoop__ResourceRequest, request),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__resource_request__field_indices_by_name[] = {
+  2,   /* field[2] = capability */
+  3,   /* field[3] = count */
+  6,   /* field[6] = execution */
+  5,   /* field[5] = label */
+  1,   /* field[1] = place */
+  0,   /* field[0] = priority */
+  4,   /* field[4] = relaxes_locality */
+  7,   /* field[7] = request */
+};
+static const ProtobufCIntRange hadoop__resource_request__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor hadoop__resource_request__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ResourceRequest",
+  "ResourceRequest",
+  "Hadoop__ResourceRequest",
+  "hadoop",
+  sizeof(Hadoop__ResourceRequest),
+  8,
+  hadoop__resource_request__field_descriptors,
+  hadoop__resource_request__field_indices_by_name,
+  1,  hadoop__resource_request__number_ranges,
+  (ProtobufCMessageInit) hadoop__resource_request__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__execution_type__field_descriptors[2] =
+{
+  {
+    "type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__ExecutionType, has_type),
+    offsetof(Hadoop__ExecutionType, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_enforced",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__ExecutionType, has_is_enforced),
+    offsetof(Hadoop__ExecutionType, is_enforced),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__execution_type__field_indices_by_name[] = {
+  1,   /* field[1] = is_enforced */
+  0,   /* field[0] = type */
+};
+static const ProtobufCIntRange hadoop__execution_type__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__execution_type__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ExecutionType",
+  "ExecutionType",
+  "Hadoop__ExecutionType",
+  "hadoop",
+  sizeof(Hadoop__ExecutionType),
+  2,
+  hadoop__execution_type__field_descriptors,
+  hadoop__execution_type__field_indices_by_name,
+  1,  hadoop__execution_type__number_ranges,
+  (ProtobufCMessageInit) hadoop__execution_type__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__container__field_descriptors[7] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Container, id),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "node",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Container, node),
+    &hadoop__node_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "web",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Container, web),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "resource",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Container, resource),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "priority",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Container, priority),
+    &hadoop__priority__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Container, token),
+    &hadoop__token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "request",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__Container, has_request),
+    offsetof(Hadoop__Container, request),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__container__field_indices_by_name[] = {
+  0,   /* field[0] = id */
+  1,   /* field[1] = node */
+  4,   /* field[4] = priority */
+  6,   /* field[6] = request */
+  3,   /* field[3] = resource */
+  5,   /* field[5] = token */
+  2,   /* field[2] = web */
+};
+static const ProtobufCIntRange hadoop__container__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 8, 6 },
+  { 0, 7 }
+};
+const ProtobufCMessageDescriptor hadoop__container__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Container",
+  "Container",
+  "Hadoop__Container",
+  "hadoop",
+  sizeof(Hadoop__Container),
+  7,
+  hadoop__container__field_descriptors,
+  hadoop__container__field_indices_by_name,
+  2,  hadoop__container__number_ranges,
+  (ProtobufCMessageInit) hadoop__container__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__container_status__field_descriptors[4] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ContainerStatus, id),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__ContainerStatus, has_state),
+    offsetof(Hadoop__ContainerStatus, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "diagnostics",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ContainerStatus, diagnostics),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "exit_status",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__ContainerStatus, has_exit_status),
+    offsetof(Hadoop__ContainerStatus, exit_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__container_status__field_indices_by_name[] = {
+  2,   /* field[2] = diagnostics */
+  3,   /* field[3] = exit_status */
+  0,   /* field[0] = id */
+  1,   /* field[1] = state */
+};
+static const ProtobufCIntRange hadoop__container_status__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__container_status__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ContainerStatus",
+  "ContainerStatus",
+  "Hadoop__ContainerStatus",
+  "hadoop",
+  sizeof(Hadoop__ContainerStatus),
+  4,
+  hadoop__container_status__field_descriptors,
+  hadoop__container_status__field_indices_by_name,
+  1,  hadoop__container_status__number_ranges,
+  (ProtobufCMessageInit) hadoop__container_status__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__node_report__field_descriptors[9] =
+{
+  {
+    "node",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeReport, node),
+    &hadoop__node_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "web",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeReport, web),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "rack",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeReport, rack),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "used",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeReport, used),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "capability",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeReport, capability),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "container_count",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__NodeReport, has_container_count),
+    offsetof(Hadoop__NodeReport, container_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__NodeReport, has_state),
+    offsetof(Hadoop__NodeReport, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "health",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeReport, health),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "labels",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__NodeReport, n_labels),
+    offsetof(Hadoop__NodeReport, labels),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__node_report__field_indices_by_name[] = {
+  4,   /* field[4] = capability */
+  5,   /* field[5] = container_count */
+  7,   /* field[7] = health */
+  8,   /* field[8] = labels */
+  0,   /* field[0] = node */
+  2,   /* field[2] = rack */
+  6,   /* field[6] = state */
+  3,   /* field[3] = used */
+  1,   /* field[1] = web */
+};
+static const ProtobufCIntRange hadoop__node_report__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 10, 8 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor hadoop__node_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NodeReport",
+  "NodeReport",
+  "Hadoop__NodeReport",
+  "hadoop",
+  sizeof(Hadoop__NodeReport),
+  9,
+  hadoop__node_report__field_descriptors,
+  hadoop__node_report__field_indices_by_name,
+  2,  hadoop__node_report__number_ranges,
+  (ProtobufCMessageInit) hadoop__node_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+#define hadoop__nothing__field_descriptors NULL
+#define hadoop__nothing__field_indices_by_name NULL
+#define hadoop__nothing__number_ranges NULL
+const ProtobufCMessageDescriptor hadoop__nothing__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Nothing",
+  "Nothing",
+  "Hadoop__Nothing",
+  "hadoop",
+  sizeof(Hadoop__Nothing),
+  0,
+  hadoop__nothing__field_descriptors,
+  hadoop__nothing__field_indices_by_name,
+  0,  hadoop__nothing__number_ranges,
+  (ProtobufCMessageInit) hadoop__nothing__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__new_app__field_descriptors[2] =
+{
+  {
+    "app",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NewApp, app),
+    &hadoop__app_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "maximum",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NewApp, maximum),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__new_app__field_indices_by_name[] = {
+  0,   /* field[0] = app */
+  1,   /* field[1] = maximum */
+};
+static const ProtobufCIntRange hadoop__new_app__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__new_app__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NewApp",
+  "NewApp",
+  "Hadoop__NewApp",
+  "hadoop",
+  sizeof(Hadoop__NewApp),
+  2,
+  hadoop__new_app__field_descriptors,
+  hadoop__new_app__field_indices_by_name,
+  1,  hadoop__new_app__number_ranges,
+  (ProtobufCMessageInit) hadoop__new_app__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__submission__field_descriptors[11] =
+{
+  {
+    "app",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, app),
+    &hadoop__app_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "queue",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, queue),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "priority",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, priority),
+    &hadoop__priority__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "context",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, context),
+    &hadoop__launch_context__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_unmanaged",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__Submission, has_is_unmanaged),
+    offsetof(Hadoop__Submission, is_unmanaged),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attempts_max",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Submission, has_attempts_max),
+    offsetof(Hadoop__Submission, attempts_max),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "resource",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, resource),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tags",
+    12,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__Submission, n_tags),
+    offsetof(Hadoop__Submission, tags),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "label",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submission, label),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__submission__field_indices_by_name[] = {
+  0,   /* field[0] = app */
+  6,   /* field[6] = attempts_max */
+  4,   /* field[4] = context */
+  5,   /* field[5] = is_unmanaged */
+  10,   /* field[10] = label */
+  1,   /* field[1] = name */
+  3,   /* field[3] = priority */
+  2,   /* field[2] = queue */
+  7,   /* field[7] = resource */
+  9,   /* field[9] = tags */
+  8,   /* field[8] = type */
+};
+static const ProtobufCIntRange hadoop__submission__number_ranges[4 + 1] =
+{
+  { 1, 0 },
+  { 7, 5 },
+  { 12, 9 },
+  { 16, 10 },
+  { 0, 11 }
+};
+const ProtobufCMessageDescriptor hadoop__submission__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Submission",
+  "Submission",
+  "Hadoop__Submission",
+  "hadoop",
+  sizeof(Hadoop__Submission),
+  11,
+  hadoop__submission__field_descriptors,
+  hadoop__submission__field_indices_by_name,
+  4,  hadoop__submission__number_ranges,
+  (ProtobufCMessageInit) hadoop__submission__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__submit__field_descriptors[1] =
+{
+  {
+    "submission",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Submit, submission),
+    &hadoop__submission__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__submit__field_indices_by_name[] = {
+  0,   /* field[0] = submission */
+};
+static const ProtobufCIntRange hadoop__submit__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__submit__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Submit",
+  "Submit",
+  "Hadoop__Submit",
+  "hadoop",
+  sizeof(Hadoop__Submit),
+  1,
+  hadoop__submit__field_descriptors,
+  hadoop__submit__field_indices_by_name,
+  1,  hadoop__submit__number_ranges,
+  (ProtobufCMessageInit) hadoop__submit__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__get_report__field_descriptors[1] =
+{
+  {
+    "app",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__GetReport, app),
+    &hadoop__app_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__get_report__field_indices_by_name[] = {
+  0,   /* field[0] = app */
+};
+static const ProtobufCIntRange hadoop__get_report__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__get_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.GetReport",
+  "GetReport",
+  "Hadoop__GetReport",
+  "hadoop",
+  sizeof(Hadoop__GetReport),
+  1,
+  hadoop__get_report__field_descriptors,
+  hadoop__get_report__field_indices_by_name,
+  1,  hadoop__get_report__number_ranges,
+  (ProtobufCMessageInit) hadoop__get_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__app_report__field_descriptors[9] =
+{
+  {
+    "app",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, app),
+    &hadoop__app_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "user",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, user),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "queue",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, queue),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "name",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AppReport, has_state),
+    offsetof(Hadoop__AppReport, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "url",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, url),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "diagnostics",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, diagnostics),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "final_status",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AppReport, has_final_status),
+    offsetof(Hadoop__AppReport, final_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "master_token",
+    19,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, master_token),
+    &hadoop__token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__app_report__field_indices_by_name[] = {
+  0,   /* field[0] = app */
+  6,   /* field[6] = diagnostics */
+  7,   /* field[7] = final_status */
+  8,   /* field[8] = master_token */
+  3,   /* field[3] = name */
+  2,   /* field[2] = queue */
+  4,   /* field[4] = state */
+  5,   /* field[5] = url */
+  1,   /* field[1] = user */
+};
+static const ProtobufCIntRange hadoop__app_report__number_ranges[4 + 1] =
+{
+  { 1, 0 },
+  { 8, 4 },
+  { 13, 7 },
+  { 19, 8 },
+  { 0, 9 }
+};
+const ProtobufCMessageDescriptor hadoop__app_report__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.AppReport",
+  "AppReport",
+  "Hadoop__AppReport",
+  "hadoop",
+  sizeof(Hadoop__AppReport),
+  9,
+  hadoop__app_report__field_descriptors,
+  hadoop__app_report__field_indices_by_name,
+  4,  hadoop__app_report__number_ranges,
+  (ProtobufCMessageInit) hadoop__app_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__report_answer__field_descriptors[1] =
+{
+  {
+    "report",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ReportAnswer, report),
+    &hadoop__app_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__report_answer__field_indices_by_name[] = {
+  0,   /* field[0] = report */
+};
+static const ProtobufCIntRange hadoop__report_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__report_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ReportAnswer",
+  "ReportAnswer",
+  "Hadoop__ReportAnswer",
+  "hadoop",
+  sizeof(Hadoop__ReportAnswer),
+  1,
+  hadoop__report_answer__field_descriptors,
+  hadoop__report_answer__field_indices_by_name,
+  1,  hadoop__report_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__report_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__kill__field_descriptors[2] =
+{
+  {
+    "app",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Kill, app),
+    &hadoop__app_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "diagnostics",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Kill, diagnostics),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__kill__field_indices_by_name[] = {
+  0,   /* field[0] = app */
+  1,   /* field[1] = diagnostics */
+};
+static const ProtobufCIntRange hadoop__kill__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__kill__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Kill",
+  "Kill",
+  "Hadoop__Kill",
+  "hadoop",
+  sizeof(Hadoop__Kill),
+  2,
+  hadoop__kill__field_descriptors,
+  hadoop__kill__field_indices_by_name,
+  1,  hadoop__kill__number_ranges,
+  (ProtobufCMessageInit) hadoop__kill__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__kill_answer__field_descriptors[1] =
+{
+  {
+    "is_complete",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__KillAnswer, has_is_complete),
+    offsetof(Hadoop__KillAnswer, is_complete),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__kill_answer__field_indices_by_name[] = {
+  0,   /* field[0] = is_complete */
+};
+static const ProtobufCIntRange hadoop__kill_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__kill_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.KillAnswer",
+  "KillAnswer",
+  "Hadoop__KillAnswer",
+  "hadoop",
+  sizeof(Hadoop__KillAnswer),
+  1,
+  hadoop__kill_answer__field_descriptors,
+  hadoop__kill_answer__field_indices_by_name,
+  1,  hadoop__kill_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__kill_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__get_nodes__field_descriptors[1] =
+{
+  {
+    "states",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__GetNodes, n_states),
+    offsetof(Hadoop__GetNodes, states),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__get_nodes__field_indices_by_name[] = {
+  0,   /* field[0] = states */
+};
+static const ProtobufCIntRange hadoop__get_nodes__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__get_nodes__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.GetNodes",
+  "GetNodes",
+  "Hadoop__GetNodes",
+  "hadoop",
+  sizeof(Hadoop__GetNodes),
+  1,
+  hadoop__get_nodes__field_descriptors,
+  hadoop__get_nodes__field_indices_by_name,
+  1,  hadoop__get_nodes__number_ranges,
+  (ProtobufCMessageInit) hadoop__get_nodes__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__nodes_answer__field_descriptors[1] =
+{
+  {
+    "nodes",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__NodesAnswer, n_nodes),
+    offsetof(Hadoop__NodesAnswer, nodes),
+    &hadoop__node_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__nodes_answer__field_indices_by_name[] = {
+  0,   /* field[0] = nodes */
+};
+static const ProtobufCIntRange hadoop__nodes_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__nodes_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NodesAnswer",
+  "NodesAnswer",
+  "Hadoop__NodesAnswer",
+  "hadoop",
+  sizeof(Hadoop__NodesAnswer),
+  1,
+  hadoop__nodes_answer__field_descriptors,
+  hadoop__nodes_answer__field_indices_by_name,
+  1,  hadoop__nodes_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__nodes_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__register__field_descriptors[3] =
+{
+  {
+    "host",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Register, host),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "port",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Register, has_port),
+    offsetof(Hadoop__Register, port),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "url",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Register, url),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__register__field_indices_by_name[] = {
+  0,   /* field[0] = host */
+  1,   /* field[1] = port */
+  2,   /* field[2] = url */
+};
+static const ProtobufCIntRange hadoop__register__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor hadoop__register__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Register",
+  "Register",
+  "Hadoop__Register",
+  "hadoop",
+  sizeof(Hadoop__Register),
+  3,
+  hadoop__register__field_descriptors,
+  hadoop__register__field_indices_by_name,
+  1,  hadoop__register__number_ranges,
+  (ProtobufCMessageInit) hadoop__register__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__resource_type__field_descriptors[2] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceType, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "units",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__ResourceType, units),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__resource_type__field_indices_by_name[] = {
+  0,   /* field[0] = name */
+  1,   /* field[1] = units */
+};
+static const ProtobufCIntRange hadoop__resource_type__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__resource_type__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ResourceType",
+  "ResourceType",
+  "Hadoop__ResourceType",
+  "hadoop",
+  sizeof(Hadoop__ResourceType),
+  2,
+  hadoop__resource_type__field_descriptors,
+  hadoop__resource_type__field_indices_by_name,
+  1,  hadoop__resource_type__number_ranges,
+  (ProtobufCMessageInit) hadoop__resource_type__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__register_answer__field_descriptors[4] =
+{
+  {
+    "maximum",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__RegisterAnswer, maximum),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "queue",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__RegisterAnswer, queue),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "node_tokens",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__RegisterAnswer, n_node_tokens),
+    offsetof(Hadoop__RegisterAnswer, node_tokens),
+    &hadoop__node_token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "types",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__RegisterAnswer, n_types),
+    offsetof(Hadoop__RegisterAnswer, types),
+    &hadoop__resource_type__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__register_answer__field_indices_by_name[] = {
+  0,   /* field[0] = maximum */
+  2,   /* field[2] = node_tokens */
+  1,   /* field[1] = queue */
+  3,   /* field[3] = types */
+};
+static const ProtobufCIntRange hadoop__register_answer__number_ranges[3 + 1] =
+{
+  { 1, 0 },
+  { 5, 1 },
+  { 9, 3 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__register_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.RegisterAnswer",
+  "RegisterAnswer",
+  "Hadoop__RegisterAnswer",
+  "hadoop",
+  sizeof(Hadoop__RegisterAnswer),
+  4,
+  hadoop__register_answer__field_descriptors,
+  hadoop__register_answer__field_indices_by_name,
+  3,  hadoop__register_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__register_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__blacklist__field_descriptors[2] =
+{
+  {
+    "additions",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__Blacklist, n_additions),
+    offsetof(Hadoop__Blacklist, additions),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "removals",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__Blacklist, n_removals),
+    offsetof(Hadoop__Blacklist, removals),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__blacklist__field_indices_by_name[] = {
+  0,   /* field[0] = additions */
+  1,   /* field[1] = removals */
+};
+static const ProtobufCIntRange hadoop__blacklist__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__blacklist__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Blacklist",
+  "Blacklist",
+  "Hadoop__Blacklist",
+  "hadoop",
+  sizeof(Hadoop__Blacklist),
+  2,
+  hadoop__blacklist__field_descriptors,
+  hadoop__blacklist__field_indices_by_name,
+  1,  hadoop__blacklist__number_ranges,
+  (ProtobufCMessageInit) hadoop__blacklist__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__allocate__field_descriptors[5] =
+{
+  {
+    "asks",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Allocate, n_asks),
+    offsetof(Hadoop__Allocate, asks),
+    &hadoop__resource_request__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "releases",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Allocate, n_releases),
+    offsetof(Hadoop__Allocate, releases),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "blacklist",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Allocate, blacklist),
+    &hadoop__blacklist__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "response",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Allocate, has_response),
+    offsetof(Hadoop__Allocate, response),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "progress",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FLOAT,
+    offsetof(Hadoop__Allocate, has_progress),
+    offsetof(Hadoop__Allocate, progress),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__allocate__field_indices_by_name[] = {
+  0,   /* field[0] = asks */
+  2,   /* field[2] = blacklist */
+  4,   /* field[4] = progress */
+  1,   /* field[1] = releases */
+  3,   /* field[3] = response */
+};
+static const ProtobufCIntRange hadoop__allocate__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 5 }
+};
+const ProtobufCMessageDescriptor hadoop__allocate__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Allocate",
+  "Allocate",
+  "Hadoop__Allocate",
+  "hadoop",
+  sizeof(Hadoop__Allocate),
+  5,
+  hadoop__allocate__field_descriptors,
+  hadoop__allocate__field_indices_by_name,
+  1,  hadoop__allocate__number_ranges,
+  (ProtobufCMessageInit) hadoop__allocate__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__node_token__field_descriptors[2] =
+{
+  {
+    "node",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeToken, node),
+    &hadoop__node_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeToken, token),
+    &hadoop__token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__node_token__field_indices_by_name[] = {
+  0,   /* field[0] = node */
+  1,   /* field[1] = token */
+};
+static const ProtobufCIntRange hadoop__node_token__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__node_token__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NodeToken",
+  "NodeToken",
+  "Hadoop__NodeToken",
+  "hadoop",
+  sizeof(Hadoop__NodeToken),
+  2,
+  hadoop__node_token__field_descriptors,
+  hadoop__node_token__field_indices_by_name,
+  1,  hadoop__node_token__number_ranges,
+  (ProtobufCMessageInit) hadoop__node_token__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__preempted_container__field_descriptors[1] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__PreemptedContainer, id),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__preempted_container__field_indices_by_name[] = {
+  0,   /* field[0] = id */
+};
+static const ProtobufCIntRange hadoop__preempted_container__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__preempted_container__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.PreemptedContainer",
+  "PreemptedContainer",
+  "Hadoop__PreemptedContainer",
+  "hadoop",
+  sizeof(Hadoop__PreemptedContainer),
+  1,
+  hadoop__preempted_container__field_descriptors,
+  hadoop__preempted_container__field_indices_by_name,
+  1,  hadoop__preempted_container__number_ranges,
+  (ProtobufCMessageInit) hadoop__preempted_container__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__contract__field_descriptors[1] =
+{
+  {
+    "containers",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Contract, n_containers),
+    offsetof(Hadoop__Contract, containers),
+    &hadoop__preempted_container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__contract__field_indices_by_name[] = {
+  0,   /* field[0] = containers */
+};
+static const ProtobufCIntRange hadoop__contract__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__contract__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Contract",
+  "Contract",
+  "Hadoop__Contract",
+  "hadoop",
+  sizeof(Hadoop__Contract),
+  1,
+  hadoop__contract__field_descriptors,
+  hadoop__contract__field_indices_by_name,
+  1,  hadoop__contract__number_ranges,
+  (ProtobufCMessageInit) hadoop__contract__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__preemption__field_descriptors[1] =
+{
+  {
+    "strict",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Preemption, strict),
+    &hadoop__contract__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__preemption__field_indices_by_name[] = {
+  0,   /* field[0] = strict */
+};
+static const ProtobufCIntRange hadoop__preemption__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__preemption__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Preemption",
+  "Preemption",
+  "Hadoop__Preemption",
+  "hadoop",
+  sizeof(Hadoop__Preemption),
+  1,
+  hadoop__preemption__field_descriptors,
+  hadoop__preemption__field_indices_by_name,
+  1,  hadoop__preemption__number_ranges,
+  (ProtobufCMessageInit) hadoop__preemption__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__allocate_answer__field_descriptors[10] =
+{
+  {
+    "command",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AllocateAnswer, has_command),
+    offsetof(Hadoop__AllocateAnswer, command),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "response",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AllocateAnswer, has_response),
+    offsetof(Hadoop__AllocateAnswer, response),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "allocated",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__AllocateAnswer, n_allocated),
+    offsetof(Hadoop__AllocateAnswer, allocated),
+    &hadoop__container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "completed",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__AllocateAnswer, n_completed),
+    offsetof(Hadoop__AllocateAnswer, completed),
+    &hadoop__container_status__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "limit",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AllocateAnswer, limit),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "updated_nodes",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__AllocateAnswer, n_updated_nodes),
+    offsetof(Hadoop__AllocateAnswer, updated_nodes),
+    &hadoop__node_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "node_count",
+    7,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AllocateAnswer, has_node_count),
+    offsetof(Hadoop__AllocateAnswer, node_count),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "preemption",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AllocateAnswer, preemption),
+    &hadoop__preemption__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "node_tokens",
+    9,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__AllocateAnswer, n_node_tokens),
+    offsetof(Hadoop__AllocateAnswer, node_tokens),
+    &hadoop__node_token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "master_token",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AllocateAnswer, master_token),
+    &hadoop__token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__allocate_answer__field_indices_by_name[] = {
+  2,   /* field[2] = allocated */
+  0,   /* field[0] = command */
+  3,   /* field[3] = completed */
+  4,   /* field[4] = limit */
+  9,   /* field[9] = master_token */
+  6,   /* field[6] = node_count */
+  8,   /* field[8] = node_tokens */
+  7,   /* field[7] = preemption */
+  1,   /* field[1] = response */
+  5,   /* field[5] = updated_nodes */
+};
+static const ProtobufCIntRange hadoop__allocate_answer__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 12, 9 },
+  { 0, 10 }
+};
+const ProtobufCMessageDescriptor hadoop__allocate_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.AllocateAnswer",
+  "AllocateAnswer",
+  "Hadoop__AllocateAnswer",
+  "hadoop",
+  sizeof(Hadoop__AllocateAnswer),
+  10,
+  hadoop__allocate_answer__field_descriptors,
+  hadoop__allocate_answer__field_indices_by_name,
+  2,  hadoop__allocate_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__allocate_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__finish__field_descriptors[3] =
+{
+  {
+    "diagnostics",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Finish, diagnostics),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "url",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Finish, url),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "final_status",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Finish, has_final_status),
+    offsetof(Hadoop__Finish, final_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__finish__field_indices_by_name[] = {
+  0,   /* field[0] = diagnostics */
+  2,   /* field[2] = final_status */
+  1,   /* field[1] = url */
+};
+static const ProtobufCIntRange hadoop__finish__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor hadoop__finish__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Finish",
+  "Finish",
+  "Hadoop__Finish",
+  "hadoop",
+  sizeof(Hadoop__Finish),
+  3,
+  hadoop__finish__field_descriptors,
+  hadoop__finish__field_indices_by_name,
+  1,  hadoop__finish__number_ranges,
+  (ProtobufCMessageInit) hadoop__finish__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__finish_answer__field_descriptors[1] =
+{
+  {
+    "is_complete",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__FinishAnswer, has_is_complete),
+    offsetof(Hadoop__FinishAnswer, is_complete),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__finish_answer__field_indices_by_name[] = {
+  0,   /* field[0] = is_complete */
+};
+static const ProtobufCIntRange hadoop__finish_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__finish_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.FinishAnswer",
+  "FinishAnswer",
+  "Hadoop__FinishAnswer",
+  "hadoop",
+  sizeof(Hadoop__FinishAnswer),
+  1,
+  hadoop__finish_answer__field_descriptors,
+  hadoop__finish_answer__field_indices_by_name,
+  1,  hadoop__finish_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__finish_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__start_container__field_descriptors[2] =
+{
+  {
+    "context",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__StartContainer, context),
+    &hadoop__launch_context__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "token",
+    2,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__StartContainer, token),
+    &hadoop__token__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__start_container__field_indices_by_name[] = {
+  0,   /* field[0] = context */
+  1,   /* field[1] = token */
+};
+static const ProtobufCIntRange hadoop__start_container__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__start_container__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.StartContainer",
+  "StartContainer",
+  "Hadoop__StartContainer",
+  "hadoop",
+  sizeof(Hadoop__StartContainer),
+  2,
+  hadoop__start_container__field_descriptors,
+  hadoop__start_container__field_indices_by_name,
+  1,  hadoop__start_container__number_ranges,
+  (ProtobufCMessageInit) hadoop__start_container__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__start_containers__field_descriptors[1] =
+{
+  {
+    "containers",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__StartContainers, n_containers),
+    offsetof(Hadoop__StartContainers, containers),
+    &hadoop__start_container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__start_containers__field_indices_by_name[] = {
+  0,   /* field[0] = containers */
+};
+static const ProtobufCIntRange hadoop__start_containers__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__start_containers__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.StartContainers",
+  "StartContainers",
+  "Hadoop__StartContainers",
+  "hadoop",
+  sizeof(Hadoop__StartContainers),
+  1,
+  hadoop__start_containers__field_descriptors,
+  hadoop__start_containers__field_indices_by_name,
+  1,  hadoop__start_containers__number_ranges,
+  (ProtobufCMessageInit) hadoop__start_containers__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__node_exception__field_descriptors[3] =
+{
+  {
+    "text",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeException, text),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "trace",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeException, trace),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "exception",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__NodeException, exception),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__node_exception__field_indices_by_name[] = {
+  2,   /* field[2] = exception */
+  0,   /* field[0] = text */
+  1,   /* field[1] = trace */
+};
+static const ProtobufCIntRange hadoop__node_exception__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 3 }
+};
+const ProtobufCMessageDescriptor hadoop__node_exception__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.NodeException",
+  "NodeException",
+  "Hadoop__NodeException",
+  "hadoop",
+  sizeof(Hadoop__NodeException),
+  3,
+  hadoop__node_exception__field_descriptors,
+  hadoop__node_exception__field_indices_by_name,
+  1,  hadoop__node_exception__number_ranges,
+  (ProtobufCMessageInit) hadoop__node_exception__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__failed_container__field_descriptors[2] =
+{
+  {
+    "id",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__FailedContainer, id),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "why",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__FailedContainer, why),
+    &hadoop__node_exception__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__failed_container__field_indices_by_name[] = {
+  0,   /* field[0] = id */
+  1,   /* field[1] = why */
+};
+static const ProtobufCIntRange hadoop__failed_container__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__failed_container__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.FailedContainer",
+  "FailedContainer",
+  "Hadoop__FailedContainer",
+  "hadoop",
+  sizeof(Hadoop__FailedContainer),
+  2,
+  hadoop__failed_container__field_descriptors,
+  hadoop__failed_container__field_indices_by_name,
+  1,  hadoop__failed_container__number_ranges,
+  (ProtobufCMessageInit) hadoop__failed_container__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__start_answer__field_descriptors[2] =
+{
+  {
+    "started",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__StartAnswer, n_started),
+    offsetof(Hadoop__StartAnswer, started),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "failed",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__StartAnswer, n_failed),
+    offsetof(Hadoop__StartAnswer, failed),
+    &hadoop__failed_container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__start_answer__field_indices_by_name[] = {
+  1,   /* field[1] = failed */
+  0,   /* field[0] = started */
+};
+static const ProtobufCIntRange hadoop__start_answer__number_ranges[1 + 1] =
+{
+  { 2, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__start_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.StartAnswer",
+  "StartAnswer",
+  "Hadoop__StartAnswer",
+  "hadoop",
+  sizeof(Hadoop__StartAnswer),
+  2,
+  hadoop__start_answer__field_descriptors,
+  hadoop__start_answer__field_indices_by_name,
+  1,  hadoop__start_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__start_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__stop_containers__field_descriptors[1] =
+{
+  {
+    "ids",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__StopContainers, n_ids),
+    offsetof(Hadoop__StopContainers, ids),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__stop_containers__field_indices_by_name[] = {
+  0,   /* field[0] = ids */
+};
+static const ProtobufCIntRange hadoop__stop_containers__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__stop_containers__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.StopContainers",
+  "StopContainers",
+  "Hadoop__StopContainers",
+  "hadoop",
+  sizeof(Hadoop__StopContainers),
+  1,
+  hadoop__stop_containers__field_descriptors,
+  hadoop__stop_containers__field_indices_by_name,
+  1,  hadoop__stop_containers__number_ranges,
+  (ProtobufCMessageInit) hadoop__stop_containers__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__stop_answer__field_descriptors[2] =
+{
+  {
+    "stopped",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__StopAnswer, n_stopped),
+    offsetof(Hadoop__StopAnswer, stopped),
+    &hadoop__container_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "failed",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__StopAnswer, n_failed),
+    offsetof(Hadoop__StopAnswer, failed),
+    &hadoop__failed_container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__stop_answer__field_indices_by_name[] = {
+  1,   /* field[1] = failed */
+  0,   /* field[0] = stopped */
+};
+static const ProtobufCIntRange hadoop__stop_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__stop_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.StopAnswer",
+  "StopAnswer",
+  "Hadoop__StopAnswer",
+  "hadoop",
+  sizeof(Hadoop__StopAnswer),
+  2,
+  hadoop__stop_answer__field_descriptors,
+  hadoop__stop_answer__field_indices_by_name,
+  1,  hadoop__stop_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__stop_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -20,6 +20,8 @@ typedef struct Hadoop__CallName Hadoop__CallName;
 typedef struct Hadoop__UserInfo Hadoop__UserInfo;
 typedef struct Hadoop__ConnectionContext Hadoop__ConnectionContext;
 typedef struct Hadoop__AnswerHeader Hadoop__AnswerHeader;
+typedef struct Hadoop__SaslMethod Hadoop__SaslMethod;
+typedef struct Hadoop__Sasl Hadoop__Sasl;
 typedef struct Hadoop__Permission Hadoop__Permission;
 typedef struct Hadoop__FileStatus Hadoop__FileStatus;
 typedef struct Hadoop__GetFileInfo Hadoop__GetFileInfo;
@@ -48,6 +50,56 @@ typedef struct Hadoop__ReadInfo Hadoop__ReadInfo;
 typedef struct Hadoop__BlockAnswer Hadoop__BlockAnswer;
 typedef struct Hadoop__ReadResult Hadoop__ReadResult;
 typedef struct Hadoop__PacketHeader Hadoop__PacketHeader;
+typedef struct Hadoop__Credential Hadoop__Credential;
+typedef struct Hadoop__Credentials Hadoop__Credentials;
+typedef struct Hadoop__AppId Hadoop__AppId;
+typedef struct Hadoop__AppAttemptId Hadoop__AppAttemptId;
+typedef struct Hadoop__ContainerId Hadoop__ContainerId;
+typedef struct Hadoop__NodeId Hadoop__NodeId;
+typedef struct Hadoop__Priority Hadoop__Priority;
+typedef struct Hadoop__ResourceValue Hadoop__ResourceValue;
+typedef struct Hadoop__Resource Hadoop__Resource;
+typedef struct Hadoop__Url Hadoop__Url;
+typedef struct Hadoop__LocalResource Hadoop__LocalResource;
+typedef struct Hadoop__NamedResource Hadoop__NamedResource;
+typedef struct Hadoop__Variable Hadoop__Variable;
+typedef struct Hadoop__Acl Hadoop__Acl;
+typedef struct Hadoop__LaunchContext Hadoop__LaunchContext;
+typedef struct Hadoop__ResourceRequest Hadoop__ResourceRequest;
+typedef struct Hadoop__ExecutionType Hadoop__ExecutionType;
+typedef struct Hadoop__Container Hadoop__Container;
+typedef struct Hadoop__ContainerStatus Hadoop__ContainerStatus;
+typedef struct Hadoop__NodeReport Hadoop__NodeReport;
+typedef struct Hadoop__Nothing Hadoop__Nothing;
+typedef struct Hadoop__NewApp Hadoop__NewApp;
+typedef struct Hadoop__Submission Hadoop__Submission;
+typedef struct Hadoop__Submit Hadoop__Submit;
+typedef struct Hadoop__GetReport Hadoop__GetReport;
+typedef struct Hadoop__AppReport Hadoop__AppReport;
+typedef struct Hadoop__ReportAnswer Hadoop__ReportAnswer;
+typedef struct Hadoop__Kill Hadoop__Kill;
+typedef struct Hadoop__KillAnswer Hadoop__KillAnswer;
+typedef struct Hadoop__GetNodes Hadoop__GetNodes;
+typedef struct Hadoop__NodesAnswer Hadoop__NodesAnswer;
+typedef struct Hadoop__Register Hadoop__Register;
+typedef struct Hadoop__ResourceType Hadoop__ResourceType;
+typedef struct Hadoop__RegisterAnswer Hadoop__RegisterAnswer;
+typedef struct Hadoop__Blacklist Hadoop__Blacklist;
+typedef struct Hadoop__Allocate Hadoop__Allocate;
+typedef struct Hadoop__NodeToken Hadoop__NodeToken;
+typedef struct Hadoop__PreemptedContainer Hadoop__PreemptedContainer;
+typedef struct Hadoop__Contract Hadoop__Contract;
+typedef struct Hadoop__Preemption Hadoop__Preemption;
+typedef struct Hadoop__AllocateAnswer Hadoop__AllocateAnswer;
+typedef struct Hadoop__Finish Hadoop__Finish;
+typedef struct Hadoop__FinishAnswer Hadoop__FinishAnswer;
+typedef struct Hadoop__StartContainer Hadoop__StartContainer;
+typedef struct Hadoop__StartContainers Hadoop__StartContainers;
+typedef struct Hadoop__NodeException Hadoop__NodeException;
+typedef struct Hadoop__FailedContainer Hadoop__FailedContainer;
+typedef struct Hadoop__StartAnswer Hadoop__StartAnswer;
+typedef struct Hadoop__StopContainers Hadoop__StopContainers;
+typedef struct Hadoop__StopAnswer Hadoop__StopAnswer;
 
 
 /* --- enums --- */
@@ -139,6 +191,52 @@ struct  Hadoop__AnswerHeader
 #define HADOOP__ANSWER_HEADER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__answer_header__descriptor) \
     , 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0 }
+
+
+/*
+ * A login before the first call, where a token proves who calls.
+ */
+struct  Hadoop__SaslMethod
+{
+  ProtobufCMessage base;
+  /*
+   * "TOKEN", "KERBEROS", "SIMPLE"
+   */
+  char *method;
+  /*
+   * "DIGEST-MD5"
+   */
+  char *mechanism;
+  /*
+   * the server compares: "" must come back as it came
+   */
+  char *protocol;
+  char *server;
+  protobuf_c_boolean has_challenge;
+  ProtobufCBinaryData challenge;
+};
+#define HADOOP__SASL_METHOD__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__sasl_method__descriptor) \
+    , NULL, NULL, NULL, NULL, 0, {0,NULL} }
+
+
+struct  Hadoop__Sasl
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_version;
+  uint32_t version;
+  /*
+   * 0 success, 1 negotiate, 2 initiate, 3 challenge, 4 response, 5 wrap
+   */
+  uint32_t state;
+  protobuf_c_boolean has_token;
+  ProtobufCBinaryData token;
+  size_t n_methods;
+  Hadoop__SaslMethod **methods;
+};
+#define HADOOP__SASL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__sasl__descriptor) \
+    , 0, 0, 0, 0, {0,NULL}, 0,NULL }
 
 
 struct  Hadoop__Permission
@@ -532,6 +630,713 @@ struct  Hadoop__PacketHeader
     , 0, 0, 0, 0 }
 
 
+struct  Hadoop__Credential
+{
+  ProtobufCMessage base;
+  char *alias;
+  Hadoop__Token *token;
+  protobuf_c_boolean has_secret;
+  ProtobufCBinaryData secret;
+};
+#define HADOOP__CREDENTIAL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__credential__descriptor) \
+    , NULL, NULL, 0, {0,NULL} }
+
+
+struct  Hadoop__Credentials
+{
+  ProtobufCMessage base;
+  size_t n_tokens;
+  Hadoop__Credential **tokens;
+  size_t n_secrets;
+  Hadoop__Credential **secrets;
+};
+#define HADOOP__CREDENTIALS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__credentials__descriptor) \
+    , 0,NULL, 0,NULL }
+
+
+struct  Hadoop__AppId
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_number;
+  int32_t number;
+  protobuf_c_boolean has_timestamp;
+  int64_t timestamp;
+};
+#define HADOOP__APP_ID__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__app_id__descriptor) \
+    , 0, 0, 0, 0 }
+
+
+struct  Hadoop__AppAttemptId
+{
+  ProtobufCMessage base;
+  Hadoop__AppId *app;
+  protobuf_c_boolean has_number;
+  int32_t number;
+};
+#define HADOOP__APP_ATTEMPT_ID__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__app_attempt_id__descriptor) \
+    , NULL, 0, 0 }
+
+
+struct  Hadoop__ContainerId
+{
+  ProtobufCMessage base;
+  Hadoop__AppAttemptId *attempt;
+  protobuf_c_boolean has_number;
+  int64_t number;
+};
+#define HADOOP__CONTAINER_ID__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__container_id__descriptor) \
+    , NULL, 0, 0 }
+
+
+struct  Hadoop__NodeId
+{
+  ProtobufCMessage base;
+  char *host;
+  protobuf_c_boolean has_port;
+  int32_t port;
+};
+#define HADOOP__NODE_ID__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__node_id__descriptor) \
+    , NULL, 0, 0 }
+
+
+struct  Hadoop__Priority
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_value;
+  int32_t value;
+};
+#define HADOOP__PRIORITY__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__priority__descriptor) \
+    , 0, 0 }
+
+
+struct  Hadoop__ResourceValue
+{
+  ProtobufCMessage base;
+  char *name;
+  protobuf_c_boolean has_value;
+  int64_t value;
+  char *units;
+  protobuf_c_boolean has_type;
+  int32_t type;
+};
+#define HADOOP__RESOURCE_VALUE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__resource_value__descriptor) \
+    , NULL, 0, 0, NULL, 0, 0 }
+
+
+struct  Hadoop__Resource
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_memory_mb;
+  int64_t memory_mb;
+  protobuf_c_boolean has_cores;
+  int32_t cores;
+  size_t n_others;
+  Hadoop__ResourceValue **others;
+};
+#define HADOOP__RESOURCE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__resource__descriptor) \
+    , 0, 0, 0, 0, 0,NULL }
+
+
+struct  Hadoop__Url
+{
+  ProtobufCMessage base;
+  char *scheme;
+  char *host;
+  protobuf_c_boolean has_port;
+  int32_t port;
+  char *file;
+};
+#define HADOOP__URL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__url__descriptor) \
+    , NULL, NULL, 0, 0, NULL }
+
+
+struct  Hadoop__LocalResource
+{
+  ProtobufCMessage base;
+  Hadoop__Url *url;
+  protobuf_c_boolean has_size;
+  int64_t size;
+  /*
+   * in ms; the node manager compares
+   */
+  protobuf_c_boolean has_timestamp;
+  int64_t timestamp;
+  /*
+   * 2: a file
+   */
+  protobuf_c_boolean has_type;
+  int32_t type;
+  /*
+   * 3: of this application
+   */
+  protobuf_c_boolean has_visibility;
+  int32_t visibility;
+};
+#define HADOOP__LOCAL_RESOURCE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__local_resource__descriptor) \
+    , NULL, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+
+struct  Hadoop__NamedResource
+{
+  ProtobufCMessage base;
+  char *name;
+  Hadoop__LocalResource *resource;
+};
+#define HADOOP__NAMED_RESOURCE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__named_resource__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__Variable
+{
+  ProtobufCMessage base;
+  char *name;
+  char *value;
+};
+#define HADOOP__VARIABLE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__variable__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__Acl
+{
+  ProtobufCMessage base;
+  /*
+   * 1 view, 2 modify
+   */
+  protobuf_c_boolean has_type;
+  int32_t type;
+  char *users;
+};
+#define HADOOP__ACL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__acl__descriptor) \
+    , 0, 0, NULL }
+
+
+struct  Hadoop__LaunchContext
+{
+  ProtobufCMessage base;
+  size_t n_resources;
+  Hadoop__NamedResource **resources;
+  protobuf_c_boolean has_tokens;
+  ProtobufCBinaryData tokens;
+  size_t n_variables;
+  Hadoop__Variable **variables;
+  size_t n_commands;
+  char **commands;
+  size_t n_acls;
+  Hadoop__Acl **acls;
+};
+#define HADOOP__LAUNCH_CONTEXT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__launch_context__descriptor) \
+    , 0,NULL, 0, {0,NULL}, 0,NULL, 0,NULL, 0,NULL }
+
+
+struct  Hadoop__ResourceRequest
+{
+  ProtobufCMessage base;
+  Hadoop__Priority *priority;
+  /*
+   * "*": anywhere
+   */
+  char *place;
+  Hadoop__Resource *capability;
+  protobuf_c_boolean has_count;
+  int32_t count;
+  protobuf_c_boolean has_relaxes_locality;
+  protobuf_c_boolean relaxes_locality;
+  char *label;
+  Hadoop__ExecutionType *execution;
+  protobuf_c_boolean has_request;
+  int64_t request;
+};
+#define HADOOP__RESOURCE_REQUEST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__resource_request__descriptor) \
+    , NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0 }
+
+
+struct  Hadoop__ExecutionType
+{
+  ProtobufCMessage base;
+  /*
+   * 1: guaranteed
+   */
+  protobuf_c_boolean has_type;
+  int32_t type;
+  protobuf_c_boolean has_is_enforced;
+  protobuf_c_boolean is_enforced;
+};
+#define HADOOP__EXECUTION_TYPE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__execution_type__descriptor) \
+    , 0, 0, 0, 0 }
+
+
+struct  Hadoop__Container
+{
+  ProtobufCMessage base;
+  Hadoop__ContainerId *id;
+  Hadoop__NodeId *node;
+  char *web;
+  Hadoop__Resource *resource;
+  Hadoop__Priority *priority;
+  Hadoop__Token *token;
+  protobuf_c_boolean has_request;
+  int64_t request;
+};
+#define HADOOP__CONTAINER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__container__descriptor) \
+    , NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 }
+
+
+struct  Hadoop__ContainerStatus
+{
+  ProtobufCMessage base;
+  Hadoop__ContainerId *id;
+  protobuf_c_boolean has_state;
+  int32_t state;
+  char *diagnostics;
+  protobuf_c_boolean has_exit_status;
+  int32_t exit_status;
+};
+#define HADOOP__CONTAINER_STATUS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__container_status__descriptor) \
+    , NULL, 0, 0, NULL, 0, 0 }
+
+
+struct  Hadoop__NodeReport
+{
+  ProtobufCMessage base;
+  Hadoop__NodeId *node;
+  char *web;
+  char *rack;
+  Hadoop__Resource *used;
+  Hadoop__Resource *capability;
+  protobuf_c_boolean has_container_count;
+  int32_t container_count;
+  /*
+   * 2 running, 3 unhealthy, 4 decommissioned, 5 lost
+   */
+  protobuf_c_boolean has_state;
+  int32_t state;
+  char *health;
+  size_t n_labels;
+  char **labels;
+};
+#define HADOOP__NODE_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__node_report__descriptor) \
+    , NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0,NULL }
+
+
+struct  Hadoop__Nothing
+{
+  ProtobufCMessage base;
+};
+#define HADOOP__NOTHING__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__nothing__descriptor) \
+     }
+
+
+struct  Hadoop__NewApp
+{
+  ProtobufCMessage base;
+  Hadoop__AppId *app;
+  Hadoop__Resource *maximum;
+};
+#define HADOOP__NEW_APP__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__new_app__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__Submission
+{
+  ProtobufCMessage base;
+  Hadoop__AppId *app;
+  char *name;
+  char *queue;
+  Hadoop__Priority *priority;
+  /*
+   * required by the service, also when it is empty
+   */
+  Hadoop__LaunchContext *context;
+  protobuf_c_boolean has_is_unmanaged;
+  protobuf_c_boolean is_unmanaged;
+  protobuf_c_boolean has_attempts_max;
+  int32_t attempts_max;
+  Hadoop__Resource *resource;
+  char *type;
+  size_t n_tags;
+  char **tags;
+  char *label;
+};
+#define HADOOP__SUBMISSION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__submission__descriptor) \
+    , NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0,NULL, NULL }
+
+
+struct  Hadoop__Submit
+{
+  ProtobufCMessage base;
+  Hadoop__Submission *submission;
+};
+#define HADOOP__SUBMIT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__submit__descriptor) \
+    , NULL }
+
+
+struct  Hadoop__GetReport
+{
+  ProtobufCMessage base;
+  Hadoop__AppId *app;
+};
+#define HADOOP__GET_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__get_report__descriptor) \
+    , NULL }
+
+
+struct  Hadoop__AppReport
+{
+  ProtobufCMessage base;
+  Hadoop__AppId *app;
+  char *user;
+  char *queue;
+  char *name;
+  /*
+   * 1 new, 2 new saving, 3 submitted, 4 accepted, 5 running, 6 finished, 7 failed, 8 killed
+   */
+  protobuf_c_boolean has_state;
+  int32_t state;
+  char *url;
+  char *diagnostics;
+  /*
+   * 1 succeeded, 2 failed, 3 killed
+   */
+  protobuf_c_boolean has_final_status;
+  int32_t final_status;
+  /*
+   * of an unmanaged one, for its owner
+   */
+  Hadoop__Token *master_token;
+};
+#define HADOOP__APP_REPORT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__app_report__descriptor) \
+    , NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL }
+
+
+struct  Hadoop__ReportAnswer
+{
+  ProtobufCMessage base;
+  Hadoop__AppReport *report;
+};
+#define HADOOP__REPORT_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__report_answer__descriptor) \
+    , NULL }
+
+
+struct  Hadoop__Kill
+{
+  ProtobufCMessage base;
+  Hadoop__AppId *app;
+  char *diagnostics;
+};
+#define HADOOP__KILL__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__kill__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__KillAnswer
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_is_complete;
+  protobuf_c_boolean is_complete;
+};
+#define HADOOP__KILL_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__kill_answer__descriptor) \
+    , 0, 0 }
+
+
+struct  Hadoop__GetNodes
+{
+  ProtobufCMessage base;
+  size_t n_states;
+  int32_t *states;
+};
+#define HADOOP__GET_NODES__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__get_nodes__descriptor) \
+    , 0,NULL }
+
+
+struct  Hadoop__NodesAnswer
+{
+  ProtobufCMessage base;
+  size_t n_nodes;
+  Hadoop__NodeReport **nodes;
+};
+#define HADOOP__NODES_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__nodes_answer__descriptor) \
+    , 0,NULL }
+
+
+struct  Hadoop__Register
+{
+  ProtobufCMessage base;
+  char *host;
+  protobuf_c_boolean has_port;
+  int32_t port;
+  char *url;
+};
+#define HADOOP__REGISTER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__register__descriptor) \
+    , NULL, 0, 0, NULL }
+
+
+struct  Hadoop__ResourceType
+{
+  ProtobufCMessage base;
+  char *name;
+  char *units;
+};
+#define HADOOP__RESOURCE_TYPE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__resource_type__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__RegisterAnswer
+{
+  ProtobufCMessage base;
+  Hadoop__Resource *maximum;
+  char *queue;
+  size_t n_node_tokens;
+  Hadoop__NodeToken **node_tokens;
+  size_t n_types;
+  Hadoop__ResourceType **types;
+};
+#define HADOOP__REGISTER_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__register_answer__descriptor) \
+    , NULL, NULL, 0,NULL, 0,NULL }
+
+
+struct  Hadoop__Blacklist
+{
+  ProtobufCMessage base;
+  size_t n_additions;
+  char **additions;
+  size_t n_removals;
+  char **removals;
+};
+#define HADOOP__BLACKLIST__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__blacklist__descriptor) \
+    , 0,NULL, 0,NULL }
+
+
+struct  Hadoop__Allocate
+{
+  ProtobufCMessage base;
+  size_t n_asks;
+  Hadoop__ResourceRequest **asks;
+  size_t n_releases;
+  Hadoop__ContainerId **releases;
+  Hadoop__Blacklist *blacklist;
+  protobuf_c_boolean has_response;
+  int32_t response;
+  protobuf_c_boolean has_progress;
+  float progress;
+};
+#define HADOOP__ALLOCATE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__allocate__descriptor) \
+    , 0,NULL, 0,NULL, NULL, 0, 0, 0, 0 }
+
+
+struct  Hadoop__NodeToken
+{
+  ProtobufCMessage base;
+  Hadoop__NodeId *node;
+  Hadoop__Token *token;
+};
+#define HADOOP__NODE_TOKEN__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__node_token__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__PreemptedContainer
+{
+  ProtobufCMessage base;
+  Hadoop__ContainerId *id;
+};
+#define HADOOP__PREEMPTED_CONTAINER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__preempted_container__descriptor) \
+    , NULL }
+
+
+struct  Hadoop__Contract
+{
+  ProtobufCMessage base;
+  size_t n_containers;
+  Hadoop__PreemptedContainer **containers;
+};
+#define HADOOP__CONTRACT__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__contract__descriptor) \
+    , 0,NULL }
+
+
+struct  Hadoop__Preemption
+{
+  ProtobufCMessage base;
+  Hadoop__Contract *strict;
+};
+#define HADOOP__PREEMPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__preemption__descriptor) \
+    , NULL }
+
+
+struct  Hadoop__AllocateAnswer
+{
+  ProtobufCMessage base;
+  /*
+   * 1 resync, 2 shut down
+   */
+  protobuf_c_boolean has_command;
+  int32_t command;
+  protobuf_c_boolean has_response;
+  int32_t response;
+  size_t n_allocated;
+  Hadoop__Container **allocated;
+  size_t n_completed;
+  Hadoop__ContainerStatus **completed;
+  /*
+   * that is left for this application
+   */
+  Hadoop__Resource *limit;
+  size_t n_updated_nodes;
+  Hadoop__NodeReport **updated_nodes;
+  protobuf_c_boolean has_node_count;
+  int32_t node_count;
+  Hadoop__Preemption *preemption;
+  size_t n_node_tokens;
+  Hadoop__NodeToken **node_tokens;
+  Hadoop__Token *master_token;
+};
+#define HADOOP__ALLOCATE_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__allocate_answer__descriptor) \
+    , 0, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0,NULL, 0, 0, NULL, 0,NULL, NULL }
+
+
+struct  Hadoop__Finish
+{
+  ProtobufCMessage base;
+  char *diagnostics;
+  char *url;
+  protobuf_c_boolean has_final_status;
+  int32_t final_status;
+};
+#define HADOOP__FINISH__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__finish__descriptor) \
+    , NULL, NULL, 0, 0 }
+
+
+struct  Hadoop__FinishAnswer
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_is_complete;
+  protobuf_c_boolean is_complete;
+};
+#define HADOOP__FINISH_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__finish_answer__descriptor) \
+    , 0, 0 }
+
+
+struct  Hadoop__StartContainer
+{
+  ProtobufCMessage base;
+  Hadoop__LaunchContext *context;
+  Hadoop__Token *token;
+};
+#define HADOOP__START_CONTAINER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__start_container__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__StartContainers
+{
+  ProtobufCMessage base;
+  size_t n_containers;
+  Hadoop__StartContainer **containers;
+};
+#define HADOOP__START_CONTAINERS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__start_containers__descriptor) \
+    , 0,NULL }
+
+
+struct  Hadoop__NodeException
+{
+  ProtobufCMessage base;
+  char *text;
+  char *trace;
+  char *exception;
+};
+#define HADOOP__NODE_EXCEPTION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__node_exception__descriptor) \
+    , NULL, NULL, NULL }
+
+
+struct  Hadoop__FailedContainer
+{
+  ProtobufCMessage base;
+  Hadoop__ContainerId *id;
+  Hadoop__NodeException *why;
+};
+#define HADOOP__FAILED_CONTAINER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__failed_container__descriptor) \
+    , NULL, NULL }
+
+
+struct  Hadoop__StartAnswer
+{
+  ProtobufCMessage base;
+  size_t n_started;
+  Hadoop__ContainerId **started;
+  size_t n_failed;
+  Hadoop__FailedContainer **failed;
+};
+#define HADOOP__START_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__start_answer__descriptor) \
+    , 0,NULL, 0,NULL }
+
+
+struct  Hadoop__StopContainers
+{
+  ProtobufCMessage base;
+  size_t n_ids;
+  Hadoop__ContainerId **ids;
+};
+#define HADOOP__STOP_CONTAINERS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__stop_containers__descriptor) \
+    , 0,NULL }
+
+
+struct  Hadoop__StopAnswer
+{
+  ProtobufCMessage base;
+  size_t n_stopped;
+  Hadoop__ContainerId **stopped;
+  size_t n_failed;
+  Hadoop__FailedContainer **failed;
+};
+#define HADOOP__STOP_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__stop_answer__descriptor) \
+    , 0,NULL, 0,NULL }
+
+
 /* Hadoop__CallHeader methods */
 void   hadoop__call_header__init
                      (Hadoop__CallHeader         *message);
@@ -626,6 +1431,44 @@ Hadoop__AnswerHeader *
                       const uint8_t       *data);
 void   hadoop__answer_header__free_unpacked
                      (Hadoop__AnswerHeader *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__SaslMethod methods */
+void   hadoop__sasl_method__init
+                     (Hadoop__SaslMethod         *message);
+size_t hadoop__sasl_method__get_packed_size
+                     (const Hadoop__SaslMethod   *message);
+size_t hadoop__sasl_method__pack
+                     (const Hadoop__SaslMethod   *message,
+                      uint8_t             *out);
+size_t hadoop__sasl_method__pack_to_buffer
+                     (const Hadoop__SaslMethod   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__SaslMethod *
+       hadoop__sasl_method__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__sasl_method__free_unpacked
+                     (Hadoop__SaslMethod *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Sasl methods */
+void   hadoop__sasl__init
+                     (Hadoop__Sasl         *message);
+size_t hadoop__sasl__get_packed_size
+                     (const Hadoop__Sasl   *message);
+size_t hadoop__sasl__pack
+                     (const Hadoop__Sasl   *message,
+                      uint8_t             *out);
+size_t hadoop__sasl__pack_to_buffer
+                     (const Hadoop__Sasl   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Sasl *
+       hadoop__sasl__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__sasl__free_unpacked
+                     (Hadoop__Sasl *message,
                       ProtobufCAllocator *allocator);
 /* Hadoop__Permission methods */
 void   hadoop__permission__init
@@ -1159,6 +2002,956 @@ Hadoop__PacketHeader *
 void   hadoop__packet_header__free_unpacked
                      (Hadoop__PacketHeader *message,
                       ProtobufCAllocator *allocator);
+/* Hadoop__Credential methods */
+void   hadoop__credential__init
+                     (Hadoop__Credential         *message);
+size_t hadoop__credential__get_packed_size
+                     (const Hadoop__Credential   *message);
+size_t hadoop__credential__pack
+                     (const Hadoop__Credential   *message,
+                      uint8_t             *out);
+size_t hadoop__credential__pack_to_buffer
+                     (const Hadoop__Credential   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Credential *
+       hadoop__credential__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__credential__free_unpacked
+                     (Hadoop__Credential *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Credentials methods */
+void   hadoop__credentials__init
+                     (Hadoop__Credentials         *message);
+size_t hadoop__credentials__get_packed_size
+                     (const Hadoop__Credentials   *message);
+size_t hadoop__credentials__pack
+                     (const Hadoop__Credentials   *message,
+                      uint8_t             *out);
+size_t hadoop__credentials__pack_to_buffer
+                     (const Hadoop__Credentials   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Credentials *
+       hadoop__credentials__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__credentials__free_unpacked
+                     (Hadoop__Credentials *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__AppId methods */
+void   hadoop__app_id__init
+                     (Hadoop__AppId         *message);
+size_t hadoop__app_id__get_packed_size
+                     (const Hadoop__AppId   *message);
+size_t hadoop__app_id__pack
+                     (const Hadoop__AppId   *message,
+                      uint8_t             *out);
+size_t hadoop__app_id__pack_to_buffer
+                     (const Hadoop__AppId   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__AppId *
+       hadoop__app_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__app_id__free_unpacked
+                     (Hadoop__AppId *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__AppAttemptId methods */
+void   hadoop__app_attempt_id__init
+                     (Hadoop__AppAttemptId         *message);
+size_t hadoop__app_attempt_id__get_packed_size
+                     (const Hadoop__AppAttemptId   *message);
+size_t hadoop__app_attempt_id__pack
+                     (const Hadoop__AppAttemptId   *message,
+                      uint8_t             *out);
+size_t hadoop__app_attempt_id__pack_to_buffer
+                     (const Hadoop__AppAttemptId   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__AppAttemptId *
+       hadoop__app_attempt_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__app_attempt_id__free_unpacked
+                     (Hadoop__AppAttemptId *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ContainerId methods */
+void   hadoop__container_id__init
+                     (Hadoop__ContainerId         *message);
+size_t hadoop__container_id__get_packed_size
+                     (const Hadoop__ContainerId   *message);
+size_t hadoop__container_id__pack
+                     (const Hadoop__ContainerId   *message,
+                      uint8_t             *out);
+size_t hadoop__container_id__pack_to_buffer
+                     (const Hadoop__ContainerId   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ContainerId *
+       hadoop__container_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__container_id__free_unpacked
+                     (Hadoop__ContainerId *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NodeId methods */
+void   hadoop__node_id__init
+                     (Hadoop__NodeId         *message);
+size_t hadoop__node_id__get_packed_size
+                     (const Hadoop__NodeId   *message);
+size_t hadoop__node_id__pack
+                     (const Hadoop__NodeId   *message,
+                      uint8_t             *out);
+size_t hadoop__node_id__pack_to_buffer
+                     (const Hadoop__NodeId   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NodeId *
+       hadoop__node_id__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__node_id__free_unpacked
+                     (Hadoop__NodeId *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Priority methods */
+void   hadoop__priority__init
+                     (Hadoop__Priority         *message);
+size_t hadoop__priority__get_packed_size
+                     (const Hadoop__Priority   *message);
+size_t hadoop__priority__pack
+                     (const Hadoop__Priority   *message,
+                      uint8_t             *out);
+size_t hadoop__priority__pack_to_buffer
+                     (const Hadoop__Priority   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Priority *
+       hadoop__priority__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__priority__free_unpacked
+                     (Hadoop__Priority *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ResourceValue methods */
+void   hadoop__resource_value__init
+                     (Hadoop__ResourceValue         *message);
+size_t hadoop__resource_value__get_packed_size
+                     (const Hadoop__ResourceValue   *message);
+size_t hadoop__resource_value__pack
+                     (const Hadoop__ResourceValue   *message,
+                      uint8_t             *out);
+size_t hadoop__resource_value__pack_to_buffer
+                     (const Hadoop__ResourceValue   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ResourceValue *
+       hadoop__resource_value__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__resource_value__free_unpacked
+                     (Hadoop__ResourceValue *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Resource methods */
+void   hadoop__resource__init
+                     (Hadoop__Resource         *message);
+size_t hadoop__resource__get_packed_size
+                     (const Hadoop__Resource   *message);
+size_t hadoop__resource__pack
+                     (const Hadoop__Resource   *message,
+                      uint8_t             *out);
+size_t hadoop__resource__pack_to_buffer
+                     (const Hadoop__Resource   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Resource *
+       hadoop__resource__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__resource__free_unpacked
+                     (Hadoop__Resource *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Url methods */
+void   hadoop__url__init
+                     (Hadoop__Url         *message);
+size_t hadoop__url__get_packed_size
+                     (const Hadoop__Url   *message);
+size_t hadoop__url__pack
+                     (const Hadoop__Url   *message,
+                      uint8_t             *out);
+size_t hadoop__url__pack_to_buffer
+                     (const Hadoop__Url   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Url *
+       hadoop__url__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__url__free_unpacked
+                     (Hadoop__Url *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__LocalResource methods */
+void   hadoop__local_resource__init
+                     (Hadoop__LocalResource         *message);
+size_t hadoop__local_resource__get_packed_size
+                     (const Hadoop__LocalResource   *message);
+size_t hadoop__local_resource__pack
+                     (const Hadoop__LocalResource   *message,
+                      uint8_t             *out);
+size_t hadoop__local_resource__pack_to_buffer
+                     (const Hadoop__LocalResource   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__LocalResource *
+       hadoop__local_resource__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__local_resource__free_unpacked
+                     (Hadoop__LocalResource *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NamedResource methods */
+void   hadoop__named_resource__init
+                     (Hadoop__NamedResource         *message);
+size_t hadoop__named_resource__get_packed_size
+                     (const Hadoop__NamedResource   *message);
+size_t hadoop__named_resource__pack
+                     (const Hadoop__NamedResource   *message,
+                      uint8_t             *out);
+size_t hadoop__named_resource__pack_to_buffer
+                     (const Hadoop__NamedResource   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NamedResource *
+       hadoop__named_resource__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__named_resource__free_unpacked
+                     (Hadoop__NamedResource *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Variable methods */
+void   hadoop__variable__init
+                     (Hadoop__Variable         *message);
+size_t hadoop__variable__get_packed_size
+                     (const Hadoop__Variable   *message);
+size_t hadoop__variable__pack
+                     (const Hadoop__Variable   *message,
+                      uint8_t             *out);
+size_t hadoop__variable__pack_to_buffer
+                     (const Hadoop__Variable   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Variable *
+       hadoop__variable__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__variable__free_unpacked
+                     (Hadoop__Variable *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Acl methods */
+void   hadoop__acl__init
+                     (Hadoop__Acl         *message);
+size_t hadoop__acl__get_packed_size
+                     (const Hadoop__Acl   *message);
+size_t hadoop__acl__pack
+                     (const Hadoop__Acl   *message,
+                      uint8_t             *out);
+size_t hadoop__acl__pack_to_buffer
+                     (const Hadoop__Acl   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Acl *
+       hadoop__acl__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__acl__free_unpacked
+                     (Hadoop__Acl *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__LaunchContext methods */
+void   hadoop__launch_context__init
+                     (Hadoop__LaunchContext         *message);
+size_t hadoop__launch_context__get_packed_size
+                     (const Hadoop__LaunchContext   *message);
+size_t hadoop__launch_context__pack
+                     (const Hadoop__LaunchContext   *message,
+                      uint8_t             *out);
+size_t hadoop__launch_context__pack_to_buffer
+                     (const Hadoop__LaunchContext   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__LaunchContext *
+       hadoop__launch_context__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__launch_context__free_unpacked
+                     (Hadoop__LaunchContext *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ResourceRequest methods */
+void   hadoop__resource_request__init
+                     (Hadoop__ResourceRequest         *message);
+size_t hadoop__resource_request__get_packed_size
+                     (const Hadoop__ResourceRequest   *message);
+size_t hadoop__resource_request__pack
+                     (const Hadoop__ResourceRequest   *message,
+                      uint8_t             *out);
+size_t hadoop__resource_request__pack_to_buffer
+                     (const Hadoop__ResourceRequest   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ResourceRequest *
+       hadoop__resource_request__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__resource_request__free_unpacked
+                     (Hadoop__ResourceRequest *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ExecutionType methods */
+void   hadoop__execution_type__init
+                     (Hadoop__ExecutionType         *message);
+size_t hadoop__execution_type__get_packed_size
+                     (const Hadoop__ExecutionType   *message);
+size_t hadoop__execution_type__pack
+                     (const Hadoop__ExecutionType   *message,
+                      uint8_t             *out);
+size_t hadoop__execution_type__pack_to_buffer
+                     (const Hadoop__ExecutionType   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ExecutionType *
+       hadoop__execution_type__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__execution_type__free_unpacked
+                     (Hadoop__ExecutionType *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Container methods */
+void   hadoop__container__init
+                     (Hadoop__Container         *message);
+size_t hadoop__container__get_packed_size
+                     (const Hadoop__Container   *message);
+size_t hadoop__container__pack
+                     (const Hadoop__Container   *message,
+                      uint8_t             *out);
+size_t hadoop__container__pack_to_buffer
+                     (const Hadoop__Container   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Container *
+       hadoop__container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__container__free_unpacked
+                     (Hadoop__Container *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ContainerStatus methods */
+void   hadoop__container_status__init
+                     (Hadoop__ContainerStatus         *message);
+size_t hadoop__container_status__get_packed_size
+                     (const Hadoop__ContainerStatus   *message);
+size_t hadoop__container_status__pack
+                     (const Hadoop__ContainerStatus   *message,
+                      uint8_t             *out);
+size_t hadoop__container_status__pack_to_buffer
+                     (const Hadoop__ContainerStatus   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ContainerStatus *
+       hadoop__container_status__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__container_status__free_unpacked
+                     (Hadoop__ContainerStatus *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NodeReport methods */
+void   hadoop__node_report__init
+                     (Hadoop__NodeReport         *message);
+size_t hadoop__node_report__get_packed_size
+                     (const Hadoop__NodeReport   *message);
+size_t hadoop__node_report__pack
+                     (const Hadoop__NodeReport   *message,
+                      uint8_t             *out);
+size_t hadoop__node_report__pack_to_buffer
+                     (const Hadoop__NodeReport   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NodeReport *
+       hadoop__node_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__node_report__free_unpacked
+                     (Hadoop__NodeReport *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Nothing methods */
+void   hadoop__nothing__init
+                     (Hadoop__Nothing         *message);
+size_t hadoop__nothing__get_packed_size
+                     (const Hadoop__Nothing   *message);
+size_t hadoop__nothing__pack
+                     (const Hadoop__Nothing   *message,
+                      uint8_t             *out);
+size_t hadoop__nothing__pack_to_buffer
+                     (const Hadoop__Nothing   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Nothing *
+       hadoop__nothing__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__nothing__free_unpacked
+                     (Hadoop__Nothing *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NewApp methods */
+void   hadoop__new_app__init
+                     (Hadoop__NewApp         *message);
+size_t hadoop__new_app__get_packed_size
+                     (const Hadoop__NewApp   *message);
+size_t hadoop__new_app__pack
+                     (const Hadoop__NewApp   *message,
+                      uint8_t             *out);
+size_t hadoop__new_app__pack_to_buffer
+                     (const Hadoop__NewApp   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NewApp *
+       hadoop__new_app__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__new_app__free_unpacked
+                     (Hadoop__NewApp *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Submission methods */
+void   hadoop__submission__init
+                     (Hadoop__Submission         *message);
+size_t hadoop__submission__get_packed_size
+                     (const Hadoop__Submission   *message);
+size_t hadoop__submission__pack
+                     (const Hadoop__Submission   *message,
+                      uint8_t             *out);
+size_t hadoop__submission__pack_to_buffer
+                     (const Hadoop__Submission   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Submission *
+       hadoop__submission__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__submission__free_unpacked
+                     (Hadoop__Submission *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Submit methods */
+void   hadoop__submit__init
+                     (Hadoop__Submit         *message);
+size_t hadoop__submit__get_packed_size
+                     (const Hadoop__Submit   *message);
+size_t hadoop__submit__pack
+                     (const Hadoop__Submit   *message,
+                      uint8_t             *out);
+size_t hadoop__submit__pack_to_buffer
+                     (const Hadoop__Submit   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Submit *
+       hadoop__submit__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__submit__free_unpacked
+                     (Hadoop__Submit *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__GetReport methods */
+void   hadoop__get_report__init
+                     (Hadoop__GetReport         *message);
+size_t hadoop__get_report__get_packed_size
+                     (const Hadoop__GetReport   *message);
+size_t hadoop__get_report__pack
+                     (const Hadoop__GetReport   *message,
+                      uint8_t             *out);
+size_t hadoop__get_report__pack_to_buffer
+                     (const Hadoop__GetReport   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__GetReport *
+       hadoop__get_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__get_report__free_unpacked
+                     (Hadoop__GetReport *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__AppReport methods */
+void   hadoop__app_report__init
+                     (Hadoop__AppReport         *message);
+size_t hadoop__app_report__get_packed_size
+                     (const Hadoop__AppReport   *message);
+size_t hadoop__app_report__pack
+                     (const Hadoop__AppReport   *message,
+                      uint8_t             *out);
+size_t hadoop__app_report__pack_to_buffer
+                     (const Hadoop__AppReport   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__AppReport *
+       hadoop__app_report__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__app_report__free_unpacked
+                     (Hadoop__AppReport *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ReportAnswer methods */
+void   hadoop__report_answer__init
+                     (Hadoop__ReportAnswer         *message);
+size_t hadoop__report_answer__get_packed_size
+                     (const Hadoop__ReportAnswer   *message);
+size_t hadoop__report_answer__pack
+                     (const Hadoop__ReportAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__report_answer__pack_to_buffer
+                     (const Hadoop__ReportAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ReportAnswer *
+       hadoop__report_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__report_answer__free_unpacked
+                     (Hadoop__ReportAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Kill methods */
+void   hadoop__kill__init
+                     (Hadoop__Kill         *message);
+size_t hadoop__kill__get_packed_size
+                     (const Hadoop__Kill   *message);
+size_t hadoop__kill__pack
+                     (const Hadoop__Kill   *message,
+                      uint8_t             *out);
+size_t hadoop__kill__pack_to_buffer
+                     (const Hadoop__Kill   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Kill *
+       hadoop__kill__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__kill__free_unpacked
+                     (Hadoop__Kill *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__KillAnswer methods */
+void   hadoop__kill_answer__init
+                     (Hadoop__KillAnswer         *message);
+size_t hadoop__kill_answer__get_packed_size
+                     (const Hadoop__KillAnswer   *message);
+size_t hadoop__kill_answer__pack
+                     (const Hadoop__KillAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__kill_answer__pack_to_buffer
+                     (const Hadoop__KillAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__KillAnswer *
+       hadoop__kill_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__kill_answer__free_unpacked
+                     (Hadoop__KillAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__GetNodes methods */
+void   hadoop__get_nodes__init
+                     (Hadoop__GetNodes         *message);
+size_t hadoop__get_nodes__get_packed_size
+                     (const Hadoop__GetNodes   *message);
+size_t hadoop__get_nodes__pack
+                     (const Hadoop__GetNodes   *message,
+                      uint8_t             *out);
+size_t hadoop__get_nodes__pack_to_buffer
+                     (const Hadoop__GetNodes   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__GetNodes *
+       hadoop__get_nodes__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__get_nodes__free_unpacked
+                     (Hadoop__GetNodes *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NodesAnswer methods */
+void   hadoop__nodes_answer__init
+                     (Hadoop__NodesAnswer         *message);
+size_t hadoop__nodes_answer__get_packed_size
+                     (const Hadoop__NodesAnswer   *message);
+size_t hadoop__nodes_answer__pack
+                     (const Hadoop__NodesAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__nodes_answer__pack_to_buffer
+                     (const Hadoop__NodesAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NodesAnswer *
+       hadoop__nodes_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__nodes_answer__free_unpacked
+                     (Hadoop__NodesAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Register methods */
+void   hadoop__register__init
+                     (Hadoop__Register         *message);
+size_t hadoop__register__get_packed_size
+                     (const Hadoop__Register   *message);
+size_t hadoop__register__pack
+                     (const Hadoop__Register   *message,
+                      uint8_t             *out);
+size_t hadoop__register__pack_to_buffer
+                     (const Hadoop__Register   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Register *
+       hadoop__register__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__register__free_unpacked
+                     (Hadoop__Register *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ResourceType methods */
+void   hadoop__resource_type__init
+                     (Hadoop__ResourceType         *message);
+size_t hadoop__resource_type__get_packed_size
+                     (const Hadoop__ResourceType   *message);
+size_t hadoop__resource_type__pack
+                     (const Hadoop__ResourceType   *message,
+                      uint8_t             *out);
+size_t hadoop__resource_type__pack_to_buffer
+                     (const Hadoop__ResourceType   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ResourceType *
+       hadoop__resource_type__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__resource_type__free_unpacked
+                     (Hadoop__ResourceType *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__RegisterAnswer methods */
+void   hadoop__register_answer__init
+                     (Hadoop__RegisterAnswer         *message);
+size_t hadoop__register_answer__get_packed_size
+                     (const Hadoop__RegisterAnswer   *message);
+size_t hadoop__register_answer__pack
+                     (const Hadoop__RegisterAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__register_answer__pack_to_buffer
+                     (const Hadoop__RegisterAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__RegisterAnswer *
+       hadoop__register_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__register_answer__free_unpacked
+                     (Hadoop__RegisterAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Blacklist methods */
+void   hadoop__blacklist__init
+                     (Hadoop__Blacklist         *message);
+size_t hadoop__blacklist__get_packed_size
+                     (const Hadoop__Blacklist   *message);
+size_t hadoop__blacklist__pack
+                     (const Hadoop__Blacklist   *message,
+                      uint8_t             *out);
+size_t hadoop__blacklist__pack_to_buffer
+                     (const Hadoop__Blacklist   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Blacklist *
+       hadoop__blacklist__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__blacklist__free_unpacked
+                     (Hadoop__Blacklist *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Allocate methods */
+void   hadoop__allocate__init
+                     (Hadoop__Allocate         *message);
+size_t hadoop__allocate__get_packed_size
+                     (const Hadoop__Allocate   *message);
+size_t hadoop__allocate__pack
+                     (const Hadoop__Allocate   *message,
+                      uint8_t             *out);
+size_t hadoop__allocate__pack_to_buffer
+                     (const Hadoop__Allocate   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Allocate *
+       hadoop__allocate__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__allocate__free_unpacked
+                     (Hadoop__Allocate *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NodeToken methods */
+void   hadoop__node_token__init
+                     (Hadoop__NodeToken         *message);
+size_t hadoop__node_token__get_packed_size
+                     (const Hadoop__NodeToken   *message);
+size_t hadoop__node_token__pack
+                     (const Hadoop__NodeToken   *message,
+                      uint8_t             *out);
+size_t hadoop__node_token__pack_to_buffer
+                     (const Hadoop__NodeToken   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NodeToken *
+       hadoop__node_token__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__node_token__free_unpacked
+                     (Hadoop__NodeToken *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__PreemptedContainer methods */
+void   hadoop__preempted_container__init
+                     (Hadoop__PreemptedContainer         *message);
+size_t hadoop__preempted_container__get_packed_size
+                     (const Hadoop__PreemptedContainer   *message);
+size_t hadoop__preempted_container__pack
+                     (const Hadoop__PreemptedContainer   *message,
+                      uint8_t             *out);
+size_t hadoop__preempted_container__pack_to_buffer
+                     (const Hadoop__PreemptedContainer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__PreemptedContainer *
+       hadoop__preempted_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__preempted_container__free_unpacked
+                     (Hadoop__PreemptedContainer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Contract methods */
+void   hadoop__contract__init
+                     (Hadoop__Contract         *message);
+size_t hadoop__contract__get_packed_size
+                     (const Hadoop__Contract   *message);
+size_t hadoop__contract__pack
+                     (const Hadoop__Contract   *message,
+                      uint8_t             *out);
+size_t hadoop__contract__pack_to_buffer
+                     (const Hadoop__Contract   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Contract *
+       hadoop__contract__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__contract__free_unpacked
+                     (Hadoop__Contract *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Preemption methods */
+void   hadoop__preemption__init
+                     (Hadoop__Preemption         *message);
+size_t hadoop__preemption__get_packed_size
+                     (const Hadoop__Preemption   *message);
+size_t hadoop__preemption__pack
+                     (const Hadoop__Preemption   *message,
+                      uint8_t             *out);
+size_t hadoop__preemption__pack_to_buffer
+                     (const Hadoop__Preemption   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Preemption *
+       hadoop__preemption__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__preemption__free_unpacked
+                     (Hadoop__Preemption *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__AllocateAnswer methods */
+void   hadoop__allocate_answer__init
+                     (Hadoop__AllocateAnswer         *message);
+size_t hadoop__allocate_answer__get_packed_size
+                     (const Hadoop__AllocateAnswer   *message);
+size_t hadoop__allocate_answer__pack
+                     (const Hadoop__AllocateAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__allocate_answer__pack_to_buffer
+                     (const Hadoop__AllocateAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__AllocateAnswer *
+       hadoop__allocate_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__allocate_answer__free_unpacked
+                     (Hadoop__AllocateAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Finish methods */
+void   hadoop__finish__init
+                     (Hadoop__Finish         *message);
+size_t hadoop__finish__get_packed_size
+                     (const Hadoop__Finish   *message);
+size_t hadoop__finish__pack
+                     (const Hadoop__Finish   *message,
+                      uint8_t             *out);
+size_t hadoop__finish__pack_to_buffer
+                     (const Hadoop__Finish   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Finish *
+       hadoop__finish__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__finish__free_unpacked
+                     (Hadoop__Finish *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__FinishAnswer methods */
+void   hadoop__finish_answer__init
+                     (Hadoop__FinishAnswer         *message);
+size_t hadoop__finish_answer__get_packed_size
+                     (const Hadoop__FinishAnswer   *message);
+size_t hadoop__finish_answer__pack
+                     (const Hadoop__FinishAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__finish_answer__pack_to_buffer
+                     (const Hadoop__FinishAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__FinishAnswer *
+       hadoop__finish_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__finish_answer__free_unpacked
+                     (Hadoop__FinishAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__StartContainer methods */
+void   hadoop__start_container__init
+                     (Hadoop__StartContainer         *message);
+size_t hadoop__start_container__get_packed_size
+                     (const Hadoop__StartContainer   *message);
+size_t hadoop__start_container__pack
+                     (const Hadoop__StartContainer   *message,
+                      uint8_t             *out);
+size_t hadoop__start_container__pack_to_buffer
+                     (const Hadoop__StartContainer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__StartContainer *
+       hadoop__start_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__start_container__free_unpacked
+                     (Hadoop__StartContainer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__StartContainers methods */
+void   hadoop__start_containers__init
+                     (Hadoop__StartContainers         *message);
+size_t hadoop__start_containers__get_packed_size
+                     (const Hadoop__StartContainers   *message);
+size_t hadoop__start_containers__pack
+                     (const Hadoop__StartContainers   *message,
+                      uint8_t             *out);
+size_t hadoop__start_containers__pack_to_buffer
+                     (const Hadoop__StartContainers   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__StartContainers *
+       hadoop__start_containers__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__start_containers__free_unpacked
+                     (Hadoop__StartContainers *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__NodeException methods */
+void   hadoop__node_exception__init
+                     (Hadoop__NodeException         *message);
+size_t hadoop__node_exception__get_packed_size
+                     (const Hadoop__NodeException   *message);
+size_t hadoop__node_exception__pack
+                     (const Hadoop__NodeException   *message,
+                      uint8_t             *out);
+size_t hadoop__node_exception__pack_to_buffer
+                     (const Hadoop__NodeException   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__NodeException *
+       hadoop__node_exception__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__node_exception__free_unpacked
+                     (Hadoop__NodeException *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__FailedContainer methods */
+void   hadoop__failed_container__init
+                     (Hadoop__FailedContainer         *message);
+size_t hadoop__failed_container__get_packed_size
+                     (const Hadoop__FailedContainer   *message);
+size_t hadoop__failed_container__pack
+                     (const Hadoop__FailedContainer   *message,
+                      uint8_t             *out);
+size_t hadoop__failed_container__pack_to_buffer
+                     (const Hadoop__FailedContainer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__FailedContainer *
+       hadoop__failed_container__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__failed_container__free_unpacked
+                     (Hadoop__FailedContainer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__StartAnswer methods */
+void   hadoop__start_answer__init
+                     (Hadoop__StartAnswer         *message);
+size_t hadoop__start_answer__get_packed_size
+                     (const Hadoop__StartAnswer   *message);
+size_t hadoop__start_answer__pack
+                     (const Hadoop__StartAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__start_answer__pack_to_buffer
+                     (const Hadoop__StartAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__StartAnswer *
+       hadoop__start_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__start_answer__free_unpacked
+                     (Hadoop__StartAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__StopContainers methods */
+void   hadoop__stop_containers__init
+                     (Hadoop__StopContainers         *message);
+size_t hadoop__stop_containers__get_packed_size
+                     (const Hadoop__StopContainers   *message);
+size_t hadoop__stop_containers__pack
+                     (const Hadoop__StopContainers   *message,
+                      uint8_t             *out);
+size_t hadoop__stop_containers__pack_to_buffer
+                     (const Hadoop__StopContainers   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__StopContainers *
+       hadoop__stop_containers__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__stop_containers__free_unpacked
+                     (Hadoop__StopContainers *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__StopAnswer methods */
+void   hadoop__stop_answer__init
+                     (Hadoop__StopAnswer         *message);
+size_t hadoop__stop_answer__get_packed_size
+                     (const Hadoop__StopAnswer   *message);
+size_t hadoop__stop_answer__pack
+                     (const Hadoop__StopAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__stop_answer__pack_to_buffer
+                     (const Hadoop__StopAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__StopAnswer *
+       hadoop__stop_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__stop_answer__free_unpacked
+                     (Hadoop__StopAnswer *message,
+                      ProtobufCAllocator *allocator);
 /* --- per-message closures --- */
 
 typedef void (*Hadoop__CallHeader_Closure)
@@ -1175,6 +2968,12 @@ typedef void (*Hadoop__ConnectionContext_Closure)
                   void *closure_data);
 typedef void (*Hadoop__AnswerHeader_Closure)
                  (const Hadoop__AnswerHeader *message,
+                  void *closure_data);
+typedef void (*Hadoop__SaslMethod_Closure)
+                 (const Hadoop__SaslMethod *message,
+                  void *closure_data);
+typedef void (*Hadoop__Sasl_Closure)
+                 (const Hadoop__Sasl *message,
                   void *closure_data);
 typedef void (*Hadoop__Permission_Closure)
                  (const Hadoop__Permission *message,
@@ -1260,6 +3059,156 @@ typedef void (*Hadoop__ReadResult_Closure)
 typedef void (*Hadoop__PacketHeader_Closure)
                  (const Hadoop__PacketHeader *message,
                   void *closure_data);
+typedef void (*Hadoop__Credential_Closure)
+                 (const Hadoop__Credential *message,
+                  void *closure_data);
+typedef void (*Hadoop__Credentials_Closure)
+                 (const Hadoop__Credentials *message,
+                  void *closure_data);
+typedef void (*Hadoop__AppId_Closure)
+                 (const Hadoop__AppId *message,
+                  void *closure_data);
+typedef void (*Hadoop__AppAttemptId_Closure)
+                 (const Hadoop__AppAttemptId *message,
+                  void *closure_data);
+typedef void (*Hadoop__ContainerId_Closure)
+                 (const Hadoop__ContainerId *message,
+                  void *closure_data);
+typedef void (*Hadoop__NodeId_Closure)
+                 (const Hadoop__NodeId *message,
+                  void *closure_data);
+typedef void (*Hadoop__Priority_Closure)
+                 (const Hadoop__Priority *message,
+                  void *closure_data);
+typedef void (*Hadoop__ResourceValue_Closure)
+                 (const Hadoop__ResourceValue *message,
+                  void *closure_data);
+typedef void (*Hadoop__Resource_Closure)
+                 (const Hadoop__Resource *message,
+                  void *closure_data);
+typedef void (*Hadoop__Url_Closure)
+                 (const Hadoop__Url *message,
+                  void *closure_data);
+typedef void (*Hadoop__LocalResource_Closure)
+                 (const Hadoop__LocalResource *message,
+                  void *closure_data);
+typedef void (*Hadoop__NamedResource_Closure)
+                 (const Hadoop__NamedResource *message,
+                  void *closure_data);
+typedef void (*Hadoop__Variable_Closure)
+                 (const Hadoop__Variable *message,
+                  void *closure_data);
+typedef void (*Hadoop__Acl_Closure)
+                 (const Hadoop__Acl *message,
+                  void *closure_data);
+typedef void (*Hadoop__LaunchContext_Closure)
+                 (const Hadoop__LaunchContext *message,
+                  void *closure_data);
+typedef void (*Hadoop__ResourceRequest_Closure)
+                 (const Hadoop__ResourceRequest *message,
+                  void *closure_data);
+typedef void (*Hadoop__ExecutionType_Closure)
+                 (const Hadoop__ExecutionType *message,
+                  void *closure_data);
+typedef void (*Hadoop__Container_Closure)
+                 (const Hadoop__Container *message,
+                  void *closure_data);
+typedef void (*Hadoop__ContainerStatus_Closure)
+                 (const Hadoop__ContainerStatus *message,
+                  void *closure_data);
+typedef void (*Hadoop__NodeReport_Closure)
+                 (const Hadoop__NodeReport *message,
+                  void *closure_data);
+typedef void (*Hadoop__Nothing_Closure)
+                 (const Hadoop__Nothing *message,
+                  void *closure_data);
+typedef void (*Hadoop__NewApp_Closure)
+                 (const Hadoop__NewApp *message,
+                  void *closure_data);
+typedef void (*Hadoop__Submission_Closure)
+                 (const Hadoop__Submission *message,
+                  void *closure_data);
+typedef void (*Hadoop__Submit_Closure)
+                 (const Hadoop__Submit *message,
+                  void *closure_data);
+typedef void (*Hadoop__GetReport_Closure)
+                 (const Hadoop__GetReport *message,
+                  void *closure_data);
+typedef void (*Hadoop__AppReport_Closure)
+                 (const Hadoop__AppReport *message,
+                  void *closure_data);
+typedef void (*Hadoop__ReportAnswer_Closure)
+                 (const Hadoop__ReportAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__Kill_Closure)
+                 (const Hadoop__Kill *message,
+                  void *closure_data);
+typedef void (*Hadoop__KillAnswer_Closure)
+                 (const Hadoop__KillAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__GetNodes_Closure)
+                 (const Hadoop__GetNodes *message,
+                  void *closure_data);
+typedef void (*Hadoop__NodesAnswer_Closure)
+                 (const Hadoop__NodesAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__Register_Closure)
+                 (const Hadoop__Register *message,
+                  void *closure_data);
+typedef void (*Hadoop__ResourceType_Closure)
+                 (const Hadoop__ResourceType *message,
+                  void *closure_data);
+typedef void (*Hadoop__RegisterAnswer_Closure)
+                 (const Hadoop__RegisterAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__Blacklist_Closure)
+                 (const Hadoop__Blacklist *message,
+                  void *closure_data);
+typedef void (*Hadoop__Allocate_Closure)
+                 (const Hadoop__Allocate *message,
+                  void *closure_data);
+typedef void (*Hadoop__NodeToken_Closure)
+                 (const Hadoop__NodeToken *message,
+                  void *closure_data);
+typedef void (*Hadoop__PreemptedContainer_Closure)
+                 (const Hadoop__PreemptedContainer *message,
+                  void *closure_data);
+typedef void (*Hadoop__Contract_Closure)
+                 (const Hadoop__Contract *message,
+                  void *closure_data);
+typedef void (*Hadoop__Preemption_Closure)
+                 (const Hadoop__Preemption *message,
+                  void *closure_data);
+typedef void (*Hadoop__AllocateAnswer_Closure)
+                 (const Hadoop__AllocateAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__Finish_Closure)
+                 (const Hadoop__Finish *message,
+                  void *closure_data);
+typedef void (*Hadoop__FinishAnswer_Closure)
+                 (const Hadoop__FinishAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__StartContainer_Closure)
+                 (const Hadoop__StartContainer *message,
+                  void *closure_data);
+typedef void (*Hadoop__StartContainers_Closure)
+                 (const Hadoop__StartContainers *message,
+                  void *closure_data);
+typedef void (*Hadoop__NodeException_Closure)
+                 (const Hadoop__NodeException *message,
+                  void *closure_data);
+typedef void (*Hadoop__FailedContainer_Closure)
+                 (const Hadoop__FailedContainer *message,
+                  void *closure_data);
+typedef void (*Hadoop__StartAnswer_Closure)
+                 (const Hadoop__StartAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__StopContainers_Closure)
+                 (const Hadoop__StopContainers *message,
+                  void *closure_data);
+typedef void (*Hadoop__StopAnswer_Closure)
+                 (const Hadoop__StopAnswer *message,
+                  void *closure_data);
 
 /* --- services --- */
 
@@ -1271,6 +3220,8 @@ extern const ProtobufCMessageDescriptor hadoop__call_name__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__user_info__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__connection_context__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__answer_header__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__sasl_method__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__sasl__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__permission__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__file_status__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__get_file_info__descriptor;
@@ -1299,6 +3250,56 @@ extern const ProtobufCMessageDescriptor hadoop__read_info__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__block_answer__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__read_result__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__packet_header__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__credential__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__credentials__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__app_id__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__app_attempt_id__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__container_id__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__node_id__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__priority__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__resource_value__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__resource__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__url__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__local_resource__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__named_resource__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__variable__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__acl__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__launch_context__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__resource_request__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__execution_type__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__container__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__container_status__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__node_report__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__nothing__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__new_app__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__submission__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__submit__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__get_report__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__app_report__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__report_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__kill__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__kill_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__get_nodes__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__nodes_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__register__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__resource_type__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__register_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__blacklist__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__allocate__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__node_token__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__preempted_container__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__contract__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__preemption__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__allocate_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__finish__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__finish_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__start_container__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__start_containers__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__node_exception__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__failed_container__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__start_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__stop_containers__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__stop_answer__descriptor;
 
 PROTOBUF_C__END_DECLS
 

@@ -1,4 +1,4 @@
-// Fuzzes answers of Hadoop's services. The first byte says whose: remote calls, a data node, a web server. Whatever comes, the reader ends, and bytes of a
+// Fuzzes answers of Hadoop's services. The first byte says whose: remote calls, a data node, a web server, a login, tokens in a file. Whatever comes, the reader ends, and bytes of a
 // block that are given out are no more than were asked for.
 #include "store/hdfs/block.h"
 
@@ -8,6 +8,7 @@
 
 #include "store/hdfs/packet.h"
 #include "wire/hadoop/rpc_frame.h"
+#include "wire/hadoop/token_file.h"
 #include "wire/http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -85,17 +86,52 @@ static void check_web(weft_bytes bytes)
     close(other);
 }
 
+// An answer to a challenge has no quote that the challenge has put into it.
+static void check_login(weft_bytes bytes)
+{
+    const struct hadoop_token token = {.identifier = {"i", 1}, .password = {"p", 1}};
+    const struct digest_login login = {.user = "u", .password = "p", .uri = "/x", .nonce = "n"};
+    char expected[DIGEST_TEXT_BYTES];
+    struct buf out = {0};
+    bool is_done;
+    if (rpc_answer_login(bytes, &token, "n", &out, expected, &is_done) == WEFT_OK)
+        ASSERT(is_done == (out.size == 0));
+    out.size = 0;
+    if (digest_answer(&login, bytes, &out, expected) == WEFT_OK) {
+        size_t quotes = 0;
+        for (size_t i = 0; i < out.size; i++)
+            quotes += out.data[i] == '"';
+        ASSERT(quotes == 10 && strlen(expected) == DIGEST_TEXT_BYTES - 1);
+    }
+    buf_fini(&out);
+}
+
+// What was read can be written, and is the same when it is read again.
+static void check_tokens(weft_bytes bytes)
+{
+    struct token_file file, again;
+    struct buf out = {0};
+    if (token_file_read(bytes, &file) == WEFT_OK) {
+        token_file_write(&out, &file);
+        ASSERT(token_file_read(buf_bytes(&out), &again) == WEFT_OK);
+        ASSERT(again.tokens.count == file.tokens.count &&
+               again.secrets.count == file.secrets.count);
+        for (size_t i = 0; i < file.tokens.count; i++)
+            ASSERT(again.tokens.items[i].password.size == file.tokens.items[i].password.size);
+        token_file_fini(&again);
+    }
+    token_file_fini(&file);
+    buf_fini(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0 || size > SENT_BYTES_MAX)
         return 0;
     const weft_bytes bytes = {(const char *)data + 1, size - 1};
-    if (data[0] % 3 == 0)
-        check_answer(bytes);
-    else if (data[0] % 3 == 1)
-        check_block(bytes);
-    else
-        check_web(bytes);
+    void (*const checks[])(weft_bytes) = {check_answer, check_block, check_web, check_login,
+                                          check_tokens};
+    checks[data[0] % (sizeof checks / sizeof *checks)](bytes);
     err_clear();
     return 0;
 }

@@ -9,6 +9,7 @@
 #include "sys/secure/secret.h"
 #include "sys/thread/interrupt.h"
 #include "sys/time/clock.h"
+#include "wire/hadoop/properties.h"
 #include "wire/hadoop/rpc.h"
 
 enum {
@@ -42,16 +43,15 @@ weft_err namenode_new(const struct site *site, const char *user, uint32_t patien
                       struct namenode **made)
 {
     struct namenode *namenode = calloc(1, sizeof *namenode);
-    const char *named = getenv("HADOOP_USER_NAME");
     *made = NULL;
     if (!namenode)
         return err_no_memory("for a name node");
     namenode->site = *site;
     namenode->patience_ms = patience_ms;
-    if (user || (named && named[0]))
-        snprintf(namenode->user, sizeof namenode->user, "%s", user ? user : named);
+    if (user)
+        snprintf(namenode->user, sizeof namenode->user, "%s", user);
     else
-        machine_user_name(namenode->user);
+        properties_find_user(namenode->user);
     namenode->names.protocol = "org.apache.hadoop.hdfs.protocol.ClientProtocol";
     namenode->names.user = namenode->user;
     secret_random(namenode->names.client, sizeof namenode->names.client);

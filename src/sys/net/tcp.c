@@ -2,7 +2,9 @@
 
 #include "sys/net/tcp.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +73,30 @@ void tcp_close(struct tcp *tcp)
 const char *tcp_name(const struct tcp *tcp)
 {
     return tcp->name;
+}
+
+// Numbers need no library of the system to be found (getnameinfo would load some for names).
+weft_err tcp_own_host(const struct tcp *tcp, char host[TCP_HOST_BYTES])
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+        struct sockaddr_storage storage;
+    } own;
+    socklen_t size = sizeof own;
+    memset(&own, 0, sizeof own);
+    if (getsockname(tcp->fd, &own.any, &size) != 0)
+        return err_errno("%s: our own address", tcp->name);
+    const bool is_six = own.any.sa_family == AF_INET6;
+    const void *address = is_six ? (const void *)&own.six.sin6_addr : &own.four.sin_addr;
+    if ((!is_six && own.any.sa_family != AF_INET) ||
+        !inet_ntop(own.any.sa_family, address, host, TCP_HOST_BYTES))
+        return err_set(WEFT_UNKNOWN, "%s: our own address is not known", tcp->name);
+    // An IPv4 address in the clothes of IPv6.
+    if (is_six && strncmp(host, "::ffff:", 7) == 0 && strchr(host, '.'))
+        memmove(host, host + 7, strlen(host + 7) + 1);
+    return WEFT_OK;
 }
 
 static weft_err await(const struct tcp *tcp, short events)

@@ -18,6 +18,9 @@ MUST_CHECK weft_err tcp_open(const struct net_address *address, uint32_t connect
 MUST_CHECK weft_err tcp_adopt(int fd, const char *name, uint32_t silence_ms, struct tcp **tcp);
 void tcp_close(struct tcp *tcp);  // NULL is fine
 const char *tcp_name(const struct tcp *tcp);
+// The address of this machine by which the other side sees it, as a number. UNKNOWN: the kernel does not say.
+enum { TCP_HOST_BYTES = 64 };
+MUST_CHECK weft_err tcp_own_host(const struct tcp *tcp, char host[TCP_HOST_BYTES]);
 
 MUST_CHECK weft_err tcp_send(struct tcp *tcp, const void *data, size_t size);  // all of it
 MUST_CHECK weft_err tcp_receive(struct tcp *tcp, void *data, size_t size);     // exactly that many

@@ -6,30 +6,15 @@
 #include <stdlib.h>
 
 #include "sys/net/tcp.h"
+#include "sys/secure/secret.h"
 
 struct rpc {
     struct tcp *tcp;
     const struct rpc_names *names;
-    bool has_greeted, is_broken;
+    bool has_greeted, has_login, is_broken;
     char exception[80];
     struct buf frame;
 };
-
-weft_err rpc_open(const struct rpc_options *options, struct rpc **opened)
-{
-    struct rpc *rpc = calloc(1, sizeof *rpc);
-    *opened = NULL;
-    if (!rpc)
-        return err_no_memory("for a connection");
-    rpc->names = options->names;
-    const weft_err code =
-        tcp_open(&options->address, options->connect_ms, options->silence_ms, &rpc->tcp);
-    if (code == WEFT_OK)
-        *opened = rpc;
-    else
-        free(rpc);
-    return code;
-}
 
 void rpc_close(struct rpc *rpc)
 {
@@ -48,6 +33,11 @@ bool rpc_is_broken(const struct rpc *rpc)
 const char *rpc_exception(const struct rpc *rpc)
 {
     return rpc->exception;
+}
+
+const struct tcp *rpc_connection(const struct rpc *rpc)
+{
+    return rpc->tcp;
 }
 
 static weft_err receive_frame(struct rpc *rpc)
@@ -84,16 +74,82 @@ static weft_err receive_answer(struct rpc *rpc, int32_t call, struct rpc_answer 
     }
 }
 
+// ---- Logins -------------------------------------------------------------------------------------------------
+
+static weft_err send_frames(struct rpc *rpc, const struct buf *out)
+{
+    return out->has_failed ? err_no_memory("for a call") : tcp_send(rpc->tcp, out->data, out->size);
+}
+
+static weft_err receive_login(struct rpc *rpc, struct rpc_answer *answer)
+{
+    const weft_err code = receive_answer(rpc, RPC_CALL_SASL, answer);
+    return code != WEFT_OK ? code : answer->code;
+}
+
+static weft_err log_in(struct rpc *rpc, const struct hadoop_token *token)
+{
+    struct rpc_answer answer = {0};
+    struct buf out = {0}, nonce = {0};
+    char chance[24], expected[DIGEST_TEXT_BYTES];
+    bool is_done = false;
+    secret_random(chance, sizeof chance);
+    digest_append_base64(&nonce, (weft_bytes){chance, sizeof chance});
+    rpc_write_negotiate(&out);
+    weft_err code = send_frames(rpc, &out);
+    if (code == WEFT_OK)
+        code = receive_login(rpc, &answer);
+    out.size = 0;
+    if (code == WEFT_OK)
+        code = rpc_answer_login(answer.message, token, buf_text(&nonce), &out, expected, &is_done);
+    if (code == WEFT_OK && !is_done)
+        code = send_frames(rpc, &out);
+    if (code == WEFT_OK && !is_done)
+        code = receive_login(rpc, &answer);
+    if (code == WEFT_OK && !is_done)
+        code = rpc_check_login(answer.message, expected);
+    rpc->has_login = true;
+    buf_fini(&out);
+    buf_fini(&nonce);
+    return err_wrap(code, "%s", tcp_name(rpc->tcp));
+}
+
+weft_err rpc_open(const struct rpc_options *options, struct rpc **opened)
+{
+    struct rpc *rpc = calloc(1, sizeof *rpc);
+    *opened = NULL;
+    if (!rpc)
+        return err_no_memory("for a connection");
+    rpc->names = options->names;
+    weft_err code =
+        tcp_open(&options->address, options->connect_ms, options->silence_ms, &rpc->tcp);
+    if (code == WEFT_OK && options->token) {
+        code = log_in(rpc, options->token);
+        if (code != WEFT_OK)
+            tcp_close(rpc->tcp);
+    }
+    if (code == WEFT_OK)
+        *opened = rpc;
+    else {
+        buf_fini(&rpc->frame);
+        free(rpc);
+    }
+    return code;
+}
+
+// ---- Calls --------------------------------------------------------------------------------------------------
+
 static weft_err send_call(struct rpc *rpc, const char *method, int32_t call, int32_t retry_count,
                           const ProtobufCMessage *message)
 {
     struct buf out = {0};
-    if (!rpc->has_greeted)
+    if (!rpc->has_greeted && rpc->has_login)
+        rpc_write_context(&out, rpc->names);
+    else if (!rpc->has_greeted)
         rpc_write_hello(&out, rpc->names);
     rpc->has_greeted = true;
     rpc_write_call(&out, rpc->names, method, call, retry_count, message);
-    const weft_err code =
-        out.has_failed ? err_no_memory("for a call") : tcp_send(rpc->tcp, out.data, out.size);
+    const weft_err code = send_frames(rpc, &out);
     buf_fini(&out);
     return code;
 }

@@ -9,10 +9,12 @@ struct rpc;
 
 struct rpc_options {
     struct net_address address;
-    const struct rpc_names *names;  // stays the caller's
+    const struct rpc_names *names;     // stays the caller's
+    const struct hadoop_token *token;  // proves who calls; NULL: nothing does
     uint32_t connect_ms, silence_ms;
 };
 
+// UNAUTHENTICATED: the service does not take the token.
 MUST_CHECK weft_err rpc_open(const struct rpc_options *options, struct rpc **rpc);
 void rpc_close(struct rpc *rpc);  // NULL is fine
 
@@ -26,5 +28,7 @@ MUST_CHECK weft_err rpc_call(struct rpc *rpc, const char *method, int32_t call, 
 
 bool rpc_is_broken(const struct rpc *rpc);         // no further call can be made
 const char *rpc_exception(const struct rpc *rpc);  // of the last failure, its last name; "": none
+
+const struct tcp *rpc_connection(const struct rpc *rpc);
 
 #endif

@@ -7,6 +7,7 @@
 #include "wire/hadoop.pb-c.h"
 
 enum { KIND_PROTOBUF = 2, OP_WHOLE = 0, CALL_CONTEXT = -3, STATUS_FATAL = 2 };
+enum { SASL_SUCCESS = 0, SASL_NEGOTIATE = 1, SASL_INITIATE = 2 };
 
 // Room for the size of a frame, which is known at its end.
 static size_t begin_frame(struct buf *out)
@@ -32,7 +33,8 @@ static void write_header(struct buf *out, const struct rpc_names *names, int32_t
     header.rpc_kind = KIND_PROTOBUF;
     header.rpc_op = OP_WHOLE;
     header.call = call;
-    header.client = (ProtobufCBinaryData){RPC_CLIENT_BYTES, (uint8_t *)names->client};
+    if (names)
+        header.client = (ProtobufCBinaryData){RPC_CLIENT_BYTES, (uint8_t *)names->client};
     header.has_retry_count = true;
     header.retry_count = retry_count;
     delimited_write(out, &header.base);
@@ -41,12 +43,17 @@ static void write_header(struct buf *out, const struct rpc_names *names, int32_t
 void rpc_write_hello(struct buf *out, const struct rpc_names *names)
 {
     static const char simple[] = {'h', 'r', 'p', 'c', 9, 0, 0};
+    buf_append(out, simple, sizeof simple);
+    rpc_write_context(out, names);
+}
+
+void rpc_write_context(struct buf *out, const struct rpc_names *names)
+{
     Hadoop__UserInfo user = HADOOP__USER_INFO__INIT;
     Hadoop__ConnectionContext context = HADOOP__CONNECTION_CONTEXT__INIT;
     user.effective_user = (char *)names->user;
     context.user = &user;
     context.protocol = (char *)names->protocol;
-    buf_append(out, simple, sizeof simple);
     const size_t at = begin_frame(out);
     write_header(out, names, CALL_CONTEXT, -1);
     delimited_write(out, &context.base);
@@ -65,6 +72,114 @@ void rpc_write_call(struct buf *out, const struct rpc_names *names, const char *
     delimited_write(out, &name.base);
     delimited_write(out, message);
     end_frame(out, at);
+}
+
+// ---- Logins -------------------------------------------------------------------------------------------------
+
+static void write_sasl(struct buf *out, const Hadoop__Sasl *sasl)
+{
+    const size_t at = begin_frame(out);
+    write_header(out, NULL, RPC_CALL_SASL, -1);
+    delimited_write(out, &sasl->base);
+    end_frame(out, at);
+}
+
+void rpc_write_negotiate(struct buf *out)
+{
+    static const char by_token[] = {'h', 'r', 'p', 'c', 9, 0, (char)0xdf};
+    Hadoop__Sasl sasl = HADOOP__SASL__INIT;
+    sasl.state = SASL_NEGOTIATE;
+    buf_append(out, by_token, sizeof by_token);
+    write_sasl(out, &sasl);
+}
+
+static Hadoop__SaslMethod *find_method(const Hadoop__Sasl *sasl, const char *method)
+{
+    for (size_t i = 0; i < sasl->n_methods; i++)
+        if (strcmp(sasl->methods[i]->method, method) == 0)
+            return sasl->methods[i];
+    return NULL;
+}
+
+static weft_err refuse_methods(const Hadoop__Sasl *sasl)
+{
+    if (find_method(sasl, "KERBEROS"))
+        return err_set(WEFT_UNIMPLEMENTED,
+                       "the service asks for Kerberos, which Weft does not speak yet");
+    return err_set(WEFT_UNIMPLEMENTED, "the service does not let tokens in");
+}
+
+static weft_err append_login(Hadoop__SaslMethod *method, const struct hadoop_token *token,
+                             const char *nonce, struct buf *out, char expected[DIGEST_TEXT_BYTES])
+{
+    struct buf user = {0}, password = {0}, uri = {0}, text = {0};
+    const weft_bytes challenge = {(const char *)method->challenge.data, method->challenge.len};
+    Hadoop__Sasl sasl = HADOOP__SASL__INIT;
+    digest_append_base64(&user, token->identifier);
+    digest_append_base64(&password, token->password);
+    buf_format(&uri, "%s/%s", method->protocol ? method->protocol : "",
+               method->server ? method->server : "");
+    const struct digest_login login = {buf_text(&user), buf_text(&password), buf_text(&uri), nonce};
+    const weft_err err = user.has_failed || password.has_failed || uri.has_failed
+                             ? err_no_memory("for a login")
+                             : digest_answer(&login, challenge, &text, expected);
+    sasl.state = SASL_INITIATE;
+    sasl.has_token = true;
+    sasl.token = (ProtobufCBinaryData){text.size, (uint8_t *)text.data};
+    sasl.n_methods = 1;
+    sasl.methods = &method;
+    method->has_challenge =
+        false;  // the server looks for this entry among those that it has offered
+    if (!err)
+        write_sasl(out, &sasl);
+    buf_fini(&user);
+    buf_fini(&password);
+    buf_fini(&uri);
+    buf_fini(&text);
+    return err;
+}
+
+weft_err rpc_answer_login(weft_bytes message, const struct hadoop_token *token, const char *nonce,
+                          struct buf *out, char expected[DIGEST_TEXT_BYTES], bool *is_done)
+{
+    ProtobufCMessage *unpacked;
+    weft_err err = delimited_read(&message, &hadoop__sasl__descriptor, &unpacked);
+    if (err)
+        return err;
+    const Hadoop__Sasl *sasl = (const Hadoop__Sasl *)unpacked;
+    Hadoop__SaslMethod *method = find_method(sasl, "TOKEN");
+    *is_done = sasl->state == SASL_SUCCESS;
+    if (!*is_done && sasl->state != SASL_NEGOTIATE)
+        err = err_set(WEFT_DATA_LOSS, "the service answers a login out of order");
+    else if (!*is_done && !method)
+        err = refuse_methods(sasl);
+    else if (!*is_done && strcmp(method->mechanism, "DIGEST-MD5") != 0)
+        err = err_set(WEFT_UNIMPLEMENTED,
+                      "the service wants logins by %.40s, and Weft knows DIGEST-MD5",
+                      method->mechanism);
+    else if (!*is_done)
+        err = append_login(method, token, nonce, out, expected);
+    protobuf_c_message_free_unpacked(unpacked, NULL);
+    return err;
+}
+
+weft_err rpc_check_login(weft_bytes message, const char expected[DIGEST_TEXT_BYTES])
+{
+    static const char name[] = "rspauth=";
+    ProtobufCMessage *unpacked;
+    const weft_err err = delimited_read(&message, &hadoop__sasl__descriptor, &unpacked);
+    if (err)
+        return err;
+    const Hadoop__Sasl *sasl = (const Hadoop__Sasl *)unpacked;
+    const bool is_known =
+        sasl->state == SASL_SUCCESS && sasl->has_token &&
+        sasl->token.len == strlen(name) + DIGEST_TEXT_BYTES - 1 &&
+        memcmp(sasl->token.data, name, strlen(name)) == 0 &&
+        memcmp(sasl->token.data + strlen(name), expected, DIGEST_TEXT_BYTES - 1) == 0;
+    protobuf_c_message_free_unpacked(unpacked, NULL);
+    return is_known
+               ? WEFT_OK
+               : err_set(WEFT_UNAUTHENTICATED, "the service does not know the secret of our token");
 }
 
 // ---- Answers ------------------------------------------------------------------------------------------------
@@ -102,6 +217,7 @@ weft_err rpc_exception_code(const char *exception)
         {"AccessControlException", WEFT_PERMISSION_DENIED},
         {"AuthorizationException", WEFT_PERMISSION_DENIED},
         {"InvalidToken", WEFT_UNAUTHENTICATED},
+        {"SaslException", WEFT_UNAUTHENTICATED},
         {"FileAlreadyExistsException", WEFT_ALREADY_EXISTS},
         {"PathIsNotEmptyDirectoryException", WEFT_FAILED_PRECONDITION},
         {"ParentNotDirectoryException", WEFT_FAILED_PRECONDITION},
@@ -114,6 +230,12 @@ weft_err rpc_exception_code(const char *exception)
         {"QuotaExceededException", WEFT_RESOURCE_EXHAUSTED},
         {"DSQuotaExceededException", WEFT_RESOURCE_EXHAUSTED},
         {"NSQuotaExceededException", WEFT_RESOURCE_EXHAUSTED},
+        {"ApplicationNotFoundException", WEFT_NOT_FOUND},
+        {"ApplicationAttemptNotFoundException", WEFT_NOT_FOUND},
+        {"ApplicationMasterNotRegisteredException", WEFT_FAILED_PRECONDITION},
+        {"InvalidApplicationMasterRequestException", WEFT_FAILED_PRECONDITION},
+        {"InvalidResourceRequestException", WEFT_INVALID_ARGUMENT},
+        {"InvalidLabelResourceRequestException", WEFT_INVALID_ARGUMENT},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].name, exception) == 0)

@@ -98,6 +98,8 @@ static void failures_have_a_code_and_their_first_line(void **state)
         {"org.apache.hadoop.security.token.SecretManager$InvalidToken", WEFT_UNAUTHENTICATED},
         {"org.apache.hadoop.security.AccessControlException", WEFT_PERMISSION_DENIED},
         {"org.apache.hadoop.fs.FileAlreadyExistsException", WEFT_ALREADY_EXISTS},
+        {"javax.security.sasl.SaslException", WEFT_UNAUTHENTICATED},
+        {"org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException", WEFT_NOT_FOUND},
         {"java.lang.NullPointerException", WEFT_UNKNOWN},
         {NULL, WEFT_UNKNOWN},
     };
@@ -151,6 +153,109 @@ static void an_answer_that_is_cut_off_is_refused(void **state)
     err_clear();
 }
 
+// ---- Logins -------------------------------------------------------------------------------------------------
+
+static void a_login_begins_as_hadoop_expects(void **state)
+{
+    (void)state;
+    static const char bytes[] = "hrpc\x09\x00\xdf"
+                                "\x00\x00\x00\x0e\x0a\x08\x02\x10\x00\x18\x41\x22\x00\x28\x01"
+                                "\x02\x10\x01";
+    struct buf out = {0};
+    rpc_write_negotiate(&out);
+    expect(&out, bytes, sizeof bytes - 1);
+}
+
+static void who_logs_in_by_a_token_names_no_user(void **state)
+{
+    (void)state;
+    static const char bytes[] = "\x00\x00\x00\x56\x1a\x08\x02\x10\x00\x18\x05\x22\x10" CLIENT
+                                "\x28\x01\x3a\x12\x00\x1a\x36" PROTOCOL;
+    const struct rpc_names no_user = {.protocol = PROTOCOL, .client = "ABCDEFGHIJKLMNOP"};
+    struct buf out = {0};
+    rpc_write_context(&out, &no_user);
+    expect(&out, bytes, sizeof bytes - 1);
+}
+
+static const struct hadoop_token token = {.identifier = {"id", 2}, .password = {"pass", 4}};
+
+// The message of a server that offers one method.
+static weft_err answer_offer(const char *method, const char *mechanism, const char *challenge,
+                             struct buf *out, bool *is_done)
+{
+    char expected[DIGEST_TEXT_BYTES];
+    struct buf message = {0};
+    Hadoop__Sasl sasl = HADOOP__SASL__INIT;
+    Hadoop__SaslMethod offered = HADOOP__SASL_METHOD__INIT, *methods[] = {&offered};
+    sasl.state = 1;
+    sasl.n_methods = 1;
+    sasl.methods = methods;
+    offered.method = (char *)method;
+    offered.mechanism = (char *)mechanism;
+    offered.protocol = (char *)"";
+    offered.server = (char *)"default";
+    offered.has_challenge = true;
+    offered.challenge = (ProtobufCBinaryData){strlen(challenge), (uint8_t *)challenge};
+    delimited_write(&message, &sasl.base);
+    const weft_err err =
+        rpc_answer_login(buf_bytes(&message), &token, "cn", out, expected, is_done);
+    buf_fini(&message);
+    return err;
+}
+
+#define CHALLENGE "realm=\"default\",nonce=\"n\",qop=\"auth\",charset=utf-8,algorithm=md5-sess"
+
+static void the_offered_method_comes_back_without_its_challenge(void **state)
+{
+    (void)state;
+    static const char method[] = "\x22\x1e\x0a\x05TOKEN\x12\x0a"
+                                 "DIGEST-MD5\x1a\x00\x22\x07"
+                                 "default";
+    struct buf out = {0};
+    bool is_done = true;
+    assert_int_equal(answer_offer("TOKEN", "DIGEST-MD5", CHALLENGE, &out, &is_done), WEFT_OK);
+    assert_false(is_done);
+    assert_true(out.size > sizeof method);
+    assert_memory_equal(out.data + out.size - (sizeof method - 1), method, sizeof method - 1);
+    assert_non_null(memmem(out.data, out.size, "username=\"aWQ=\"", 15));
+    assert_non_null(memmem(out.data, out.size, "digest-uri=\"/default\"", 21));
+    buf_fini(&out);
+}
+
+static void a_service_that_takes_no_token_is_told_apart(void **state)
+{
+    (void)state;
+    struct buf out = {0};
+    bool is_done;
+    assert_int_equal(answer_offer("KERBEROS", "GSSAPI", "", &out, &is_done), WEFT_UNIMPLEMENTED);
+    assert_non_null(strstr(err_text(), "Kerberos"));
+    assert_int_equal(answer_offer("SIMPLE", "", "", &out, &is_done), WEFT_UNIMPLEMENTED);
+    assert_int_equal(answer_offer("TOKEN", "SCRAM", "", &out, &is_done), WEFT_UNIMPLEMENTED);
+    assert_int_equal(answer_offer("TOKEN", "DIGEST-MD5", "", &out, &is_done), WEFT_DATA_LOSS);
+    assert_int_equal(
+        rpc_answer_login(bytes_of("\x02\x10\x00", 3), &token, "cn", &out, NULL, &is_done), WEFT_OK);
+    assert_true(is_done);
+    assert_int_equal(
+        rpc_answer_login(bytes_of("\x02\x10\x05", 3), &token, "cn", &out, NULL, &is_done),
+        WEFT_DATA_LOSS);
+    assert_int_equal(out.size, 0);
+    buf_fini(&out);
+    err_clear();
+}
+
+static void a_server_without_the_password_is_refused(void **state)
+{
+    (void)state;
+    static const char expected[] = "0123456789abcdef0123456789abcdef";
+    static const char right[] = "\x2c\x10\x00\x1a\x28rspauth=0123456789abcdef0123456789abcdef";
+    static const char wrong[] = "\x2c\x10\x00\x1a\x28rspauth=0123456789abcdef0123456789abcdee";
+    assert_int_equal(rpc_check_login(bytes_of(right, sizeof right - 1), expected), WEFT_OK);
+    assert_int_equal(rpc_check_login(bytes_of(wrong, sizeof wrong - 1), expected),
+                     WEFT_UNAUTHENTICATED);
+    assert_int_equal(rpc_check_login(bytes_of("\x02\x10\x00", 3), expected), WEFT_UNAUTHENTICATED);
+    err_clear();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +266,11 @@ int main(void)
         cmocka_unit_test(words_of_a_stranger_do_not_reach_the_terminal_as_they_are),
         cmocka_unit_test(who_is_not_hadoop_is_told_from_it),
         cmocka_unit_test(an_answer_that_is_cut_off_is_refused),
+        cmocka_unit_test(a_login_begins_as_hadoop_expects),
+        cmocka_unit_test(who_logs_in_by_a_token_names_no_user),
+        cmocka_unit_test(the_offered_method_comes_back_without_its_challenge),
+        cmocka_unit_test(a_service_that_takes_no_token_is_told_apart),
+        cmocka_unit_test(a_server_without_the_password_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
