@@ -12,6 +12,10 @@ import types
 
 from ._slot import Refused
 
+TYPE_CHECKING = False  # as in typing, which slots do not import
+if TYPE_CHECKING:
+    from typing import Iterable
+
 KINDS = ("map", "sum", "count", "fold", "reduce")  # as python/src/slot/slot.h numbers them
 MAIN = "__weft_main__"  # the name of the main file in a slot
 ROLES = ("map", "reduce", "fold", "collect", "classes")
@@ -27,6 +31,7 @@ slot_main = None  # where its main file is, and its name
 errors = None  # where exceptions are kept for the process that started the job
 is_local = False  # `weft run` imports a script: a server of mincemeat in it needs no clients
 has_served = False  # and there was one
+options = []  # of `weft run`, from before the script; those after it are in sys.argv
 script_name = None  # the module of a script that this process has loaded; no other process can import it
 has_source = False  # records are items: of a "source", or of the "stage before"
 
@@ -68,8 +73,8 @@ def refer(function, role, main=None, sends_code=False):
     if sends_code and hasattr(function, "__code__") and not has_cloudpickle():
         import base64
         import marshal
-        from . import py2_tree
-        return {"code": base64.b64encode(marshal.dumps(function.__code__)).decode(), "name": name, "is_old": py2_tree.is_old(function)}
+        from . import py2_names
+        return {"code": base64.b64encode(marshal.dumps(function.__code__)).decode(), "name": name, "is_old": py2_names.is_old(function)}
     return {"pickle": pickle_function(function, role)}
 
 
@@ -190,7 +195,7 @@ def shape_of_map(function):
     return count == 2, passes_emit
 
 
-def count(values):
+def count(values: "Iterable[int]") -> int:
     """As the fold of a job: mapfn gives keys alone, and each counts one."""
     return builtins.sum(values)
 
@@ -201,7 +206,7 @@ def compile_script(path, names, is_old=False):
     """The code of a script. One of Python 2 is translated, and then has the names of Python 2, too; is_old: it is one."""
     with open(path, "rb") as file:
         source = file.read()
-    if is_old or is_beside_old(path):
+    if is_old or is_beside_old(path) or has_old_names(source):
         return compile_old(source, path, names)
     try:
         return compile(source, path, "exec", dont_inherit=True)
@@ -212,11 +217,40 @@ def compile_script(path, names, is_old=False):
             raise error from None
 
 
+ONLY_OLD = "basestring", "execfile", "raw_input", "unichr", "unicode", "xrange"
+SPEAKS_BOTH = "NameError", "version_info", "PY2", "PY3", "six"  # words of a script for Python 2 and 3
+
+
+def has_old_names(source):
+    """Whether the script uses a name of Python 2 that Python 3 does not have, and that it does not define itself."""
+    if not any(name.encode() in source for name in ONLY_OLD) or any(word.encode() in source for word in SPEAKS_BOTH):
+        return False
+    import ast
+    try:
+        tree = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return False  # as compile() says
+    used = {node.id for node in tree if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    known = {node.id for node in tree if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    known.update(getattr(node, field) for node in tree for field in ("name", "asname", "arg") if isinstance(getattr(node, field, None), str))
+    return "*" not in known and not used.isdisjoint(set(ONLY_OLD) - known)
+
+
 def is_beside_old(path):
     """Whether the original mincemeat.py is in the folder of the script: that is of Python 2, and so the script is, too."""
     try:
         with open(os.path.join(os.path.dirname(os.path.abspath(path)), "mincemeat.py"), "rb") as file:
             return b"import cPickle" in file.read()
+    except OSError:
+        return False
+
+
+def is_server(path):
+    """Whether a script imports mincemeat: slots do not import it again, and so it is run as by `python3 SCRIPT`."""
+    import re
+    try:
+        with open(path, "rb") as file:
+            return re.search(rb"^[ \t]*(import|from)[ \t]+mincemeat\b", file.read(), re.MULTILINE) is not None
     except OSError:
         return False
 

@@ -11,7 +11,8 @@ import re
 import sys
 import tokenize
 
-from .py2_tree import MARK, NAMES, settle  # noqa: F401
+from .py2_names import NAMES, end_line  # noqa: F401
+from .py2_tree import MARK, settle
 
 
 def statements(tokens):
@@ -47,7 +48,7 @@ def commas(tokens):
 
 
 def edit_print(tokens, edits):
-    """print a, b -> print(a, b); print >>f, a -> print(a, file=f); print a, -> print(a, end=" ")"""
+    """print a, b -> print(a, b); print >>f, a -> print(a, file=f); print a, -> print(a, more=True)"""
     name, rest = tokens[0], tokens[1:]
     more = ""
     if rest and rest[0].string == ">>":
@@ -59,7 +60,7 @@ def edit_print(tokens, edits):
         more, rest = f"file={target.strip()}", rest[comma + 1:] if comma is not None else []
     edits.append((name.end, name.end, "("))
     if rest and rest[-1].string == ",":
-        more = ", ".join(filter(None, [more, 'end=" "']))
+        more = ", ".join(filter(None, [more, "more=True"]))
         edits.append((rest[-1].start, rest[-1].end, f", {more})"))
     else:
         end = rest[-1].end if rest else tokens[-1].end

@@ -1,65 +1,17 @@
 """The meaning of a script of Python 2, as a tree that Python 3 runs: ints divided by ints are ints, `keys()`, `zip()` and the like are lists, parameters may be
-tuples, and files have any bytes."""
+tuples, modules have other names. What the tree calls is in py2_names.py."""
 import ast
-import functools
+import atexit
 import sys
 
+from .py2_names import HASHES, LISTS, METHODS, STRINGS, TEXTS, end_line
+
 MARK = "_py2_parameters_"  # then the text of parameters that stand for one
-METHODS = {"iteritems": "items", "itervalues": "values", "iterkeys": "keys", "has_key": "__contains__", "next": "__next__"}
-LISTS = {"keys", "values", "items"}
-HASHES = {"md5", "sha1", "sha224", "sha256", "sha384", "sha512"}
-
-
-# ---- What the tree calls ----------------------------------------------------------------------------------------------
-
-def divide(one, other):
-    return one // other if isinstance(one, int) and isinstance(other, int) else one / other
-
-
-def method(found, name):
-    """A method that Python 3 calls otherwise."""
-    return getattr(found, name) if hasattr(found, name) else getattr(found, METHODS[name])
-
-
-def call_for_list(found, name):
-    """keys(), values() and items() of a dict are lists."""
-    got = getattr(found, name)()
-    return list(got) if isinstance(found, dict) else got
-
-
-def encode(text):
-    """A text as the bytes that it was."""
-    return text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
-
-
-def open_as_bytes(name, mode="r", buffering=-1):
-    """A text of any bytes: those that are not UTF-8 come out as they went in."""
-    if "b" in mode:
-        return open(name, mode, buffering)
-    return open(name, mode.replace("U", ""), buffering, encoding="utf-8", errors="surrogateescape", newline=None if "U" in mode else "\n")
-
-
-def compare(one, other):
-    return (one > other) - (one < other)
-
-
-def sort(values, cmp=None, key=None, reverse=False):
-    return sorted(values, key=functools.cmp_to_key(cmp) if cmp else key, reverse=reverse)
-
-
-NAMES = {"xrange": range, "unicode": str, "raw_input": input, "long": int, "basestring": str, "unichr": chr, "reduce": functools.reduce, "cmp": compare,
-         "sorted": sort, "open": open_as_bytes, "file": open_as_bytes,
-         "zip": lambda *all: list(zip(*all)), "map": lambda function, *all: list(map(function, *all) if function else all[0]),
-         "filter": lambda function, all: "".join(filter(function, all)) if isinstance(all, str) else list(filter(function, all)),
-         "_py2_divide": divide, "_py2_method": method, "_py2_list": call_for_list, "_py2_encode": encode}
-for name in "zip", "map", "filter":
-    NAMES[name].__module__, NAMES[name].__qualname__ = __name__, "NAMES_" + name
-    globals()["NAMES_" + name] = NAMES[name]  # pickled functions name it so
-
-
-def is_old(function):
-    """Whether a function is of a script that was translated."""
-    return getattr(function, "__globals__", {}).get("_py2_divide") is divide
+MODULES = {"cPickle": "pickle", "cStringIO": "io", "StringIO": "io", "Queue": "queue", "ConfigParser": "configparser", "HTMLParser": "html.parser",
+           "urllib2": "urllib.request", "urlparse": "urllib.parse", "__builtin__": "builtins"}
+TAKES_FILE = {("pickle", "load"): (0, "_py2_file_of_bytes"), ("cPickle", "load"): (0, "_py2_file_of_bytes"),
+              ("pickle", "dump"): (1, "_py2_file_of_bytes"), ("cPickle", "dump"): (1, "_py2_file_of_bytes"),
+              ("csv", "reader"): (0, "_py2_file_of_text"), ("csv", "DictReader"): (0, "_py2_file_of_text")}
 
 
 # ---- The tree --------------------------------------------------------------------------------------------------------
@@ -86,6 +38,8 @@ class Meaning(ast.NodeTransformer):
 
     def visit_BinOp(self, node):
         self.generic_visit(node)
+        if isinstance(node.op, ast.Mod) and is_text(node.left):
+            return call("_py2_fill", node.left, node.right)
         return call("_py2_divide", node.left, node.right) if self.divides and isinstance(node.op, ast.Div) else node
 
     def visit_AugAssign(self, node):
@@ -98,20 +52,51 @@ class Meaning(ast.NodeTransformer):
     def visit_Call(self, node):
         self.generic_visit(node)
         found = node.func
+        if isinstance(found, ast.Name):
+            return self.visit_named_call(node, found.id)
         if not isinstance(found, ast.Attribute):
             return node
-        if isinstance(found.value, ast.Name) and found.value.id == "hashlib" and found.attr in HASHES:
+        module = found.value.id if isinstance(found.value, ast.Name) else None
+        index, takes = TAKES_FILE.get((module, found.attr), (0, None))
+        if module == "hashlib" and found.attr in HASHES:
             node.args = [call("_py2_encode", one) for one in node.args]
-        elif found.attr in METHODS:
+        elif takes and len(node.args) > index:
+            node.args[index] = call(takes, node.args[index])
+        elif found.attr == "format" and is_text(found.value):
+            node.args = [one if isinstance(one, ast.Starred) else call("_py2_shown", one) for one in node.args]
+            for one in node.keywords:
+                one.value = call("_py2_shown", one.value) if one.arg else one.value
+        elif found.attr in METHODS or found.attr in TEXTS or found.attr == "update":
             node.func = call("_py2_method", found.value, ast.Constant(found.attr))
         elif found.attr in LISTS and not node.args and not node.keywords:
             return call("_py2_list", found.value, ast.Constant(found.attr))
         return node
 
+    @staticmethod
+    def visit_named_call(node, name):
+        if name in ("str", "repr") and len(node.args) == 1 and not node.keywords:
+            node.func.id = "_py2_" + name
+        elif name == "execfile" and len(node.args) == 1:
+            return call("_py2_execfile", node.args[0], call("globals"))
+        return node
+
     def visit_Attribute(self, node):
         self.generic_visit(node)
-        if node.attr == "maxint" and isinstance(node.value, ast.Name) and node.value.id == "sys":
+        module = node.value.id if isinstance(node.value, ast.Name) else None
+        if module == "sys" and node.attr == "maxint":
             node.attr = "maxsize"
+        if module == "string" and node.attr in STRINGS:
+            return call("_py2_string", ast.Constant(node.attr))
+        return node
+
+    def visit_Import(self, node):
+        for one in node.names:
+            if one.name in MODULES:
+                one.asname, one.name = one.asname or one.name, MODULES[one.name]
+        return node
+
+    def visit_ImportFrom(self, node):
+        node.module = node.module if node.level else MODULES.get(node.module, node.module)
         return node
 
     def visit_FunctionDef(self, node):
@@ -141,6 +126,10 @@ class Meaning(ast.NodeTransformer):
         return node
 
 
+def is_text(node):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def ast_store(target):
     for part in ast.walk(target):
         if isinstance(part, (ast.Tuple, ast.Name)):
@@ -155,4 +144,6 @@ def settle(source, path):
     for stream in sys.stdout, sys.stderr:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="surrogateescape")
+    atexit.unregister(end_line)
+    atexit.register(end_line)
     return ast.fix_missing_locations(Meaning(not is_new).visit(tree))

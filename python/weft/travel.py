@@ -11,6 +11,7 @@ from .code import BadJob
 PACKAGE_FILES_MAX = 256  # in all packages of a job: the server has them open while the job runs
 PACKAGE_BYTES_MAX = 64 << 20
 OURS = "weft"  # each client has its own
+executed = []  # files that a script of Python 2 has executed by execfile(), which travel like modules
 IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE)
 
 
@@ -19,7 +20,7 @@ def files_of(main, folder, has_clients=False):
     without a main file those of `folder`. With clients also the packages there, and modules that only functions import."""
     own = [without_mark(main["path"])] if main else []
     folder = main.get("root") or os.path.dirname(os.path.abspath(own[0])) if own else os.path.abspath(folder)
-    names = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    names = [getattr(module, "__file__", None) for module in list(sys.modules.values())] + executed
     files = {os.path.abspath(name) for name in names if isinstance(name, str)} - {os.path.abspath(name) for name in own}
     files = {name for name in files if os.path.dirname(name) == folder}
     packages = []
@@ -27,6 +28,26 @@ def files_of(main, folder, has_clients=False):
         modules, packages = look_further(folder, own + sorted(files))
         files |= modules - {os.path.abspath(name) for name in own}
     return own + sorted(files) + packages
+
+
+def take_files(words):
+    """(the files of --file, the other words): files that the code reads, which travel with it."""
+    found, others, waiting = [], [], list(words)
+    while waiting:
+        word = waiting.pop(0)
+        if word == "--":
+            others += [word, *waiting]
+            break
+        if word == "--file" and waiting:
+            found.append(waiting.pop(0))
+        elif word.startswith("--file="):
+            found.append(word[len("--file="):])
+        else:
+            others.append(word)
+    for name in found:
+        if not os.path.isfile(name):
+            raise BadJob(f"--file {name}: there is no such file")
+    return [without_mark(os.path.abspath(name)) for name in found], others
 
 
 def without_mark(path):
