@@ -11,7 +11,11 @@ import sys
 from . import _slot, _weft, code
 from .code import BadJob
 from .script import Job, has_clients, import_path, option_of, words_of
-from .travel import files_of
+from .travel import files_of, take_files
+
+TYPE_CHECKING = False  # as in typing, which is slow to import
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, Iterable, Iterator, Mapping, Optional, Sequence, Tuple, Union
 
 READ_BYTES = 1 << 20
 TASKS_MAX = 20000  # of a source: with more items a task has several
@@ -39,8 +43,8 @@ class Result:
     """
 
     def __init__(self, path, summary):
-        self.summary = summary  # what `weft run --json` reports at the end
-        self.counters = summary.get("counters", {})
+        self.summary: "Dict[str, Any]" = summary  # what `weft run --json` reports at the end
+        self.counters: "Dict[str, int]" = summary.get("counters", {})
         self.path = path  # of the pairs, for as long as they have a name
         self._output = summary.get("output")
         self._file = open(path, "rb") if path is not None else None
@@ -49,7 +53,7 @@ class Result:
         """The descriptor of the pairs."""
         return self._file.fileno()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.summary["records_out"]
 
     def blocks(self):
@@ -64,7 +68,7 @@ class Result:
             offset += len(more)
             yield more
 
-    def __iter__(self):
+    def __iter__(self) -> "Iterator[Tuple[Any, Any]]":
         rest = b""
         for more in self.blocks():
             pairs, used = _slot.decode_pairs(rest + more)
@@ -336,7 +340,8 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
                                    collect=collect, classes=classes, folder=private)
         if path is None and not is_written:
             path = os.path.join(private, "pairs")
-        scripts = files_of(job.main, first_path, has_clients(words)) + ([job.aside] if job.aside else [])
+        more, words = take_files(words)
+        scripts = files_of(job.main, first_path, has_clients(words)) + ([job.aside] if job.aside else []) + more
         arguments = [find_command(), "run", "--json", *(items.words() if items else []),
                      *words_of(job, package=package, description=description, scripts=scripts,
                                is_typed=not is_written, has_source=bool(given),
@@ -375,14 +380,15 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
 
 
 def option_words(options):
-    """slots=2, skip_missing=True -> --slots 2 --skip-missing"""
+    """slots=2, skip_missing=True, file=["a", "b"] -> --slots 2 --skip-missing --file a --file b"""
     words = []
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        words.append("--" + name.replace("_", "-"))
-        if value is not True:
-            words.append(str(value))
+    for name, values in options.items():
+        for value in values if isinstance(values, (list, tuple)) else [values]:
+            if value is None or value is False:
+                continue
+            words.append("--" + name.replace("_", "-"))
+            if value is not True:
+                words.append(str(value))
     return words
 
 
@@ -395,8 +401,10 @@ def input_words(inputs):
     return ["--", *words]
 
 
-def run(map, *, fold=None, reduce=None, inputs=None, source=None, output=None, format=None, encoding="utf-8",
-        progress=None, **options) -> Result:
+def run(map: "Callable[..., Any]", *, fold: "Optional[Callable[[Any], Any]]" = None, reduce: "Optional[Callable[[Any, Any], Any]]" = None,
+        inputs: "Union[str, os.PathLike[str], Iterable[Union[str, os.PathLike[str]]], Result, None]" = None,
+        source: "Union[Mapping[Any, Any], Sequence[Any], Any]" = None, output: "Union[str, os.PathLike[str], None]" = None,
+        format: "Optional[str]" = None, encoding: "Optional[str]" = "utf-8", progress: "Optional[bool]" = None, **options: "Any") -> Result:
     """Runs a MapReduce job on all cores and returns its pairs, sorted by key.
 
     `map(record)` yields pairs, or returns a list or dict of them. `fold(values)` joins the values of a key to one, and is

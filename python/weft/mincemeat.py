@@ -62,10 +62,19 @@ class Server:
                 words, more = ["--slots", "1"], {}  # a function of a job runs another one: clients wait for this one
             else:
                 words, more = ([], {}) if code.is_local else listen(password, port)
+                words = options() + words
             return dict(engine.execute(job, words, main_module=None, first_path=first, source=self.datasource, collect=collect,
                                        **more))
         except BadJob as error:
             raise _weft.InvalidArgument(str(error)) from None
+
+
+def options():
+    """Those of the command that has started the script: slots, memory and the like."""
+    for word in code.options:
+        if word.split("=")[0] in ("--output", "--top", "--final", "--format"):
+            raise BadJob(f"{word} is not for a script with a server of mincemeat: its run_server() returns the results")
+    return [word for word in code.options if not word.startswith("--listen")]
 
 
 def listen(password, port):

@@ -12,7 +12,7 @@ import sys
 
 from . import _slot, code
 from .code import BadJob
-from .travel import files_of
+from .travel import files_of, take_files
 
 is_ending = False  # by a signal
 
@@ -102,7 +102,7 @@ def load_script(path, is_local=True):
     """Imports a script. A server of mincemeat in it runs its job at once: on this machine, unless there are to be clients."""
     code.is_local = is_local
     stem = os.path.splitext(os.path.basename(path))[0]
-    return code.load_file(path, stem)
+    return code.load_file(path, "__main__" if code.is_server(path) else stem)
 
 
 def option_of(words, name):
@@ -144,8 +144,9 @@ def flush():
 def become(command, job, module, package, words):
     """The job needs this process no more: it becomes the command."""
     description = job.describe(module, sys.path)
+    more, words = take_files(words)
     arguments = [command, "run", *format_words(job, words),
-                 *words_of(job, package=package, description=description, scripts=files_of(job.main, sys.path[0], has_clients(words))), *words]
+                 *words_of(job, package=package, description=description, scripts=files_of(job.main, sys.path[0], has_clients(words)) + more), *words]
     flush()
     os.execv(command, arguments)
 
@@ -270,10 +271,12 @@ def run_job(command, job, module, package, words, folder):
 
 
 def main():
-    """Called by the command: sys.argv is -c, the command, our package's folder or "", the script, other words."""
-    command, _, script, *words = sys.argv[1:]
+    """Called by the command: sys.argv is -c, the command, our package's folder or "", the script, how many of the words that follow are
+    options of the command from before the script, and all words."""
+    command, _, script, count, *words = sys.argv[1:]
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    sys.argv[:] = [script, *words]
+    code.options, own = words[:int(count)], words[int(count):]
+    sys.argv[:] = [script, *(own[1:] if own[:1] == ["--"] else own)]
     folder = os.path.dirname(os.path.abspath(script))
     sys.path[:] = import_path(package, folder)
     here = os.getcwd()

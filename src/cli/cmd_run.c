@@ -119,7 +119,8 @@ static weft_err run_program(const struct run_options *options)
     weft_err err = WEFT_OK;
     if (python_is_script(options->job_word))
         return python_is_job(options->job_word)
-                   ? python_run_script(options->job_word, options->program_words)
+                   ? python_run_script(options->job_word, options->program_words,
+                                       options->program_option_count)
                    : refuse_script(options->job_word);
     if (!compile_is_source(options->job_word))
         err = command_find(options->job_word, &program);

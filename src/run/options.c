@@ -127,8 +127,9 @@ static weft_err read_job(struct parse *parse, const struct options_request *requ
         err = request->resolve(request->owner, word, &options->job);
     if (err || options->job) {
         know_letters(reader, options->job);
-        return err;
+        return err || !options->has_file ? err : options_refuse_of_command("file");
     }
+    options->program_option_count = parse->program_words.count;
     if (reader->has_ended)
         err = push_word(&parse->program_words, "--");
     for (; !err && reader->at < reader->count; reader->at++)
@@ -515,9 +516,9 @@ weft_err options_complete(struct run_options *options)
 weft_err options_check_job(const struct run_options *options, const weft_job *job)
 {
     const weft_job *last = job;
+    const struct code *code = code_of(job);
     while (last->next)
         last = last->next;
-    const struct code *code = code_of(job);
     if (options->top == 0 || last->reduce == weft_sum || last->reduce == weft_count ||
         (code->counts && code->counts(&options->args)))
         return WEFT_OK;

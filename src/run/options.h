@@ -86,6 +86,8 @@ struct run_options {
     // JOB is a program (or a source that becomes one): its argument list without argv[0], with our
     // options from before JOB written long. The words after JOB were not looked at. NULL-terminated.
     char **program_words;
+    size_t program_option_count;  // of them are our options from before JOB
+    bool has_file;                // --file came before JOB
 };
 
 // Finds JOB: *job is set, or left NULL for a program or a source file; NOT_FOUND with a guess for neither.

@@ -215,16 +215,24 @@ static weft_err set_codec(struct run_options *options, const char *text)
 
 // ---- Commands
 
+weft_err options_refuse_of_command(const char *name)
+{
+    return err_set(WEFT_INVALID_ARGUMENT,
+                   "--%s is for commands, and this job runs none\n  try: weft run --map CMD "
+                   "--reduce CMD INPUT...",
+                   name);
+}
+
 static weft_err set_of_command(struct run_options *options, const struct args_option *option,
                                const char *text)
 {
     const struct code *user = code_of(options->job);
     const char letter = user->letter ? user->letter(option->name) : 0;
+    if (!options->job && option->id == OPTION_FILE)
+        return options->has_file = true,
+               WEFT_OK;  // JOB may be a Python script, which it is passed to
     if (!letter)
-        return err_set(WEFT_INVALID_ARGUMENT,
-                       "--%s is for commands, and this job runs none\n  try: weft run --map CMD "
-                       "--reduce CMD INPUT...",
-                       option->name);
+        return options_refuse_of_command(option->name);
     char fields[32];
     uint32_t count = 0;
     if (option->id == OPTION_KEY_FIELDS) {

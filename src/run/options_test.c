@@ -274,6 +274,7 @@ static void a_program_named_as_job_gets_the_rest_untouched(void **state)
     for (size_t i = 0; i < 6; i++)
         assert_string_equal(options.program_words[i], expected[i]);
     assert_null(options.program_words[6]);
+    assert_int_equal(options.program_option_count, 3);
     options_fini(&options);
     assert_int_equal(PARSE(&options, "./job"), WEFT_OK);
     assert_non_null(options.program_words);
@@ -282,6 +283,7 @@ static void a_program_named_as_job_gets_the_rest_untouched(void **state)
     assert_int_equal(PARSE(&options, "--", "./job", "-x"), WEFT_OK);
     assert_string_equal(options.program_words[0], "--");
     assert_string_equal(options.program_words[1], "-x");
+    assert_int_equal(options.program_option_count, 0);
     options_fini(&options);
 }
 

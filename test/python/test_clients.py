@@ -294,6 +294,39 @@ def test_packages_beside_a_script_travel_and_modules_that_only_a_function_import
     worker.end()
 
 
+def test_files_that_the_code_reads_travel_by_file():
+    open("stop.txt", "w").write("b")
+    open("text", "w").write("a b a\n")
+    reads = "[(word, 1) for word in line.split() if word not in open('stop.txt').read()]"
+    script("s.py", f"def mapfn(line): return {reads}\nfold = sum\n")
+    for words in ["--file", "stop.txt", "s.py", "text"], ["s.py", "text", "--file=stop.txt"]:
+        server, address = serve(*words)
+        worker = client(address)
+        assert server.end()[0] == "a\t2\n"
+        worker.end()
+        assert Running("weft", "run", "-q", *words).end()[0] == "a\t2\n"
+    assert "--file nosuch: there is no such file" in Running("weft", "run", "s.py", "text", "--file", "nosuch").end(1)[1]
+    program = Running(sys.executable, script("p.py", PROGRAM.replace("timeout=", "file=['stop.txt'], timeout=")
+                                             .replace("if __name__", f"def stopped(line): return {reads}\n    if __name__") % "stopped"))
+    worker = client(port(program))
+    assert program.end()[0] == "{'a': 2}\n"
+    worker.end()
+
+
+def test_files_that_an_old_script_executes_travel():
+    script("stop.py", "stop = ['b']\n")
+    server, address = serve(script("s.py", """\
+        execfile("stop.py")
+        source = {1: "a b a"}
+        def mapfn(k, v): return [(word, 1) for word in v.split() if word not in stop]
+        def reducefn(k, vs): return sum(vs)
+        def final(k, v): print k, v
+        """))
+    worker = client(address)
+    assert server.end()[0] == "a 2\n"
+    worker.end()
+
+
 def test_a_package_that_is_too_large_is_refused_where_there_are_clients():
     os.mkdir("large")
     for number in range(300):

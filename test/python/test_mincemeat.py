@@ -181,6 +181,40 @@ def test_a_server_inside_another(where):
         end(client)
 
 
+OWN_WORDS = """\
+    import mincemeat, os, sys
+    def main():
+        s = mincemeat.Server()
+        s.datasource, s.mapfn, s.reducefn = list(range(40)), lambda k, v: [(os.getpid(), 1)], lambda k, vs: sum(vs)
+        slots = s.run_server(password="changeme", port=PORT)
+        print(sys.argv[1:], sum(slots.values()), len(slots))
+    if __name__ == "__main__":
+        main()
+    """
+
+
+def test_a_script_has_its_own_words_and_the_command_those_before_it():
+    """And its main part runs, as by `python3 own.py`."""
+    name = script("own.py", OWN_WORDS.replace("PORT", "0"))
+    ran = subprocess.run(["weft", "run", "-q", "--slots", "1", name, "3", "-x"], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "['3', '-x'] 40 1\n", "")
+    for word in "--output=out", "--top=3", "--format=csv":
+        ran = subprocess.run(["weft", "run", "-q", word, name], capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 1 and f"{word} is not for a script with a server of mincemeat" in ran.stderr and not os.path.exists("out")
+
+
+def test_weft_server_starts_such_a_script_at_its_own_port():
+    port = free_port()
+    name = script("own.py", OWN_WORDS.replace("PORT", str(port)))
+    server = subprocess.Popen(["weft", "server", "--timeout", "50s", name], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env={**os.environ, "WEFT_PYTHON": sys.executable})
+    begin(server)
+    wait_for(server, f"-P {port}")
+    client = start("-m", "mincemeat", "-p", "changeme", "-P", str(port), "localhost")
+    assert end(server)[0].startswith("[] 40 ")
+    end(client)
+
+
 def test_bare_code_sees_the_modules_of_mincemeat():
     name = script("bare.py", """\
         import sys

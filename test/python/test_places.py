@@ -143,6 +143,19 @@ def test_a_final_that_is_not_a_function_is_refused_before_the_work():
     assert "final is 3, not a function" in weft_run("s.py", code=1) and not os.path.exists("called")
 
 
+def test_the_words_of_a_script_are_those_after_it():
+    script("s.py", "import sys\nmapfn = lambda line: [(' '.join(sys.argv), 1)]\nfold = sum\n")
+    assert weft_run("--slots", "1", "s.py", "text", "--skip-bad", "3") == "s.py text --skip-bad 3\t2\n"
+    assert weft_run("--", "s.py", "text") == "s.py text\t2\n"
+
+
+@pytest.mark.parametrize("words", [["text"], ["--slots", "1", "text"]])
+def test_a_source_with_inputs_is_refused(words):
+    script("s.py", "source = [1]\ndef mapfn(value): yield value, 1\nfold = sum\ndef final(key, value): print(key)\n")
+    assert "s.py has a source, and its items are the input\n  try: without text" in weft_run("s.py", *words, code=2)
+    assert weft_run("s.py") == "1\n"
+
+
 # ---- Standard input and output
 
 def test_standard_input_is_an_input_of_a_program():

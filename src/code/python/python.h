@@ -33,9 +33,9 @@ const char *python_name_there(const char *path);
 // Whether the script speaks of mapfn: found by reading, as running it could do anything.
 bool python_is_job(const char *script);
 
-// Becomes the interpreter, which runs the script as a job. `words` are those after the script, with our
-// options from before it. Returns only on failure.
-MUST_CHECK weft_err python_run_script(const char *script, char *const *words);
+// Becomes the interpreter, which runs the script as a job. The first `option_count` words are our options from before the
+// script; the others follow it, and are in its sys.argv. Returns only on failure.
+MUST_CHECK weft_err python_run_script(const char *script, char *const *words, size_t option_count);
 
 // What --debug of a replay needs: see struct code.
 MUST_CHECK weft_err python_capture(const weft_args *args, const char *path, struct weft_args *to);

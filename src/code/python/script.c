@@ -106,8 +106,8 @@ static weft_err find_all(char **own, char **interpreter, struct buf *package)
     return code;
 }
 
-// Becomes the interpreter with the words: "-c", our own path, that of the package, `script`, `words`.
-static weft_err become(const char *boot, const char *script, char *const *words)
+// Becomes the interpreter with the words: "-c", our own path, that of the package, `script`, `number` unless it is NULL, `words`.
+static weft_err become(const char *boot, const char *script, const char *number, char *const *words)
 {
     char *own = NULL, *interpreter = NULL;
     struct buf package = {0};
@@ -115,11 +115,12 @@ static weft_err become(const char *boot, const char *script, char *const *words)
     weft_err code = find_all(&own, &interpreter, &package);
     while (words[count])
         count++;
-    const char **arguments = code ? NULL : calloc(count + 7, sizeof *arguments);
+    const char **arguments = code ? NULL : calloc(count + 8, sizeof *arguments);
     if (arguments) {
-        const char *const first[] = {interpreter, "-c", boot, own, buf_text(&package), script};
+        const char *const first[] = {interpreter,        "-c",   boot,  own,
+                                     buf_text(&package), script, number};
         memcpy(arguments, first, sizeof first);
-        memcpy(arguments + 6, words, count * sizeof *words);
+        memcpy(arguments + (number ? 7 : 6), words, count * sizeof *words);
         code = command_become(interpreter, (char *const *)arguments);
     } else if (!code) {
         code = err_no_memory("to run %s", script);
@@ -131,9 +132,11 @@ static weft_err become(const char *boot, const char *script, char *const *words)
     return code;
 }
 
-weft_err python_run_script(const char *script, char *const *words)
+weft_err python_run_script(const char *script, char *const *words, size_t option_count)
 {
-    return become(BOOT("from weft.script import main", "main()"), script, words);
+    char number[24];
+    snprintf(number, sizeof number, "%zu", option_count);
+    return become(BOOT("from weft.script import main", "main()"), script, number, words);
 }
 
 weft_err python_run_tasks(char *const *words)
@@ -146,7 +149,7 @@ weft_err python_run_tasks(char *const *words)
              "    also = os.environ.get('PYTHONPATH')\n"
              "    os.environ['PYTHONPATH'] = sys.argv[2] + (os.pathsep + also if also else '')\n"
              "sys.exit(main(sys.argv[4:]))");
-    return become(boot, "weft tasks", words);
+    return become(boot, "weft tasks", NULL, words);
 }
 
 // ---- A job from another machine ------------------------------------------------------------------------------------

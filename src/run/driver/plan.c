@@ -267,6 +267,10 @@ weft_err run_plan_init(struct run_plan *plan, const weft_job *job,
         code = options_check_job(options, last_job(plan));
     if (code == WEFT_OK)
         code = options_choose_format(options, &plan->chain.jobs.items[0], &plan->format);
+    if (code == WEFT_OK && options->input_count > 1 && run_plan_has_items(plan))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s has a source, and its items are the input\n  try: without %s",
+                       plan->title, options->inputs[1]);
     return code;
 }
 
