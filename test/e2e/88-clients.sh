@@ -108,6 +108,37 @@ else
     skip "3,000 inputs of a server by a client with 256 descriptors" "no mount namespaces"
 fi
 
+# ---- inputs on a file system that takes long --------------------------------------------------------------
+
+# join_slow MS: a client in which each open of a file below slow/ takes that long; the worker does not open them slowly.
+join_slow() {
+    LD_PRELOAD=$E2E_TOOLS/slowopen.so WEFT_SLOW_DIR=$PWD/slow/ WEFT_SLOW_MS=$1 "$WEFT" client -q -n 1 "$at" >>client.log 2>&1 &
+    clients+=($!)
+}
+
+if ldd "$WEFT" >/dev/null 2>&1; then
+    mkdir slow
+    head -c 100000 words >slow/words
+    answer wordcount "$PWD/slow" >expected
+    open_server --json wordcount "$PWD/slow"
+    join_slow 2500
+    all_end
+    check "a client whose files take long to open" is "$code $codes" "0 0 "
+    same "gives the same bytes" expected server.out
+    check "and answers meanwhile" is "$(ask '[e["event"] for e in events if e["event"] in ("silent", "lost", "back")]')" "[]"
+    for ((i = 0; i < 500; i++)); do echo "word$i and others" >"slow/$i"; done
+    answer wordcount "$PWD/slow" >expected
+    open_server --json wordcount "$PWD/slow"
+    join_slow 8
+    all_end
+    check "a client with many small files that take long to open" is "$code $codes" "0 0 "
+    same "gives the same bytes, too" expected server.out
+    check "some of which it reads itself, and others from the server" is \
+        "$(ask '0 < end["clients"][0]["served_bytes"] < end["bytes_in"]')" True
+else
+    skip "a client whose files take long to open" "the command takes no preloaded library"
+fi
+
 # ---- messages and exit codes -------------------------------------------------------------------------------
 
 open_server wordcount words -o answer

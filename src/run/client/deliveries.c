@@ -49,7 +49,7 @@ struct deliveries {
     struct link line;
     struct seals *seals;  // of the stage at work; NULL: not known
     bool are_seals_told;  // to the worker
-    bool is_pumping, is_broken;
+    bool is_held, is_pumping, is_broken;
     VEC(struct values) values;  // of the tasks at work
 };
 
@@ -227,7 +227,7 @@ static void deliver(struct deliveries *deliveries, struct delivery *delivery)
 
 static void pump(struct deliveries *deliveries)
 {
-    if (deliveries->is_pumping)
+    if (deliveries->is_pumping || deliveries->is_held)
         return;
     deliveries->is_pumping = true;
     while (!list_is_empty(&deliveries->line) && !deliveries->is_broken) {
@@ -308,8 +308,20 @@ static void release_values(struct deliveries *deliveries, uint32_t task)
     deliveries->values.count = left;
 }
 
+void deliveries_hold(struct deliveries *deliveries)
+{
+    deliveries->is_held = true;
+}
+
+void deliveries_release(struct deliveries *deliveries)
+{
+    deliveries->is_held = false;
+    pump(deliveries);
+}
+
 void deliveries_drop(struct deliveries *deliveries)
 {
+    deliveries->is_held = false;
     while (!list_is_empty(&deliveries->line))
         free_delivery(LIST_ITEM(deliveries->line.next, struct delivery, in_line));
     for (size_t i = 0; i < deliveries->values.count; i++) {

@@ -24,6 +24,9 @@ void deliveries_free(struct deliveries *deliveries);  // NULL is fine
 
 // Takes a frame for the worker.
 void deliveries_take(struct deliveries *deliveries, const struct frame *frame);
+// Nothing is passed on from now on, until deliveries_release or deliveries_drop.
+void deliveries_hold(struct deliveries *deliveries);
+void deliveries_release(struct deliveries *deliveries);
 // The worker is gone: its frames are dropped.
 void deliveries_drop(struct deliveries *deliveries);
 // A task has ended: bytes that were fetched for it are not needed any more.

@@ -28,16 +28,33 @@ void porter_send(struct porter *porter, Weft__FrameType type, const ProtobufCMes
 
 // ---- The job ----------------------------------------------------------------------------------------------
 
-// Memory, directory and files are those of this machine.
+// Memory and directory are those of this machine.
 static weft_err adapt_job(struct porter *porter, Weft__JobStart *start)
 {
     const weft_err code = porter_set_text(&start->tmp, porter->options.tmp);
     start->slots = porter->options.slot_count;
     start->memory_bytes = porter->options.memory_bytes;
+    return code == WEFT_OK ? take_settle(porter->code, start) : code;
+}
+
+// With this thread's sentence: the worker cannot do it, and does not hear of it.
+static void give_up_job(struct porter *porter, weft_err code)
+{
+    porter->lacks_job = true;
+    deliveries_drop(porter->deliveries);
+    porter_tell_failed(porter, code);
+}
+
+void porter_start_job(struct porter *porter, Weft__JobStart *start, weft_err code)
+{
+    const bool has_worker = agent_is_ready(&porter->agent);  // the server will hear of its end
+    if (code == WEFT_OK && has_worker)
+        code = agent_send(&porter->agent, WEFT__FRAME_TYPE__FRAME_JOB_START, &start->base);
+    message_free(start);
     if (code != WEFT_OK)
-        return code;
-    const weft_err settled = take_settle(porter->code, start);
-    return settled == WEFT_OK ? porter_adapt_inputs(porter, start) : settled;
+        give_up_job(porter, code);
+    else
+        deliveries_release(porter->deliveries);
 }
 
 static void take_job(struct porter *porter, const struct frame *frame)
@@ -49,11 +66,11 @@ static void take_job(struct porter *porter, const struct frame *frame)
     if (code == WEFT_OK)
         code = adapt_job(porter, start);
     if (code == WEFT_OK)
-        code = agent_send(&porter->agent, WEFT__FRAME_TYPE__FRAME_JOB_START, &start->base);
-    message_free(start);
-    porter->lacks_job = code != WEFT_OK;
+        code = porter_adapt_inputs(porter, start);
+    else
+        message_free(start);
     if (code != WEFT_OK)
-        porter_tell_failed(porter, code);
+        give_up_job(porter, code);
 }
 
 // ---- On the way to the worker -------------------------------------------------------------------------------
@@ -160,6 +177,7 @@ static void start_worker(struct porter *porter, const struct frame *frame)
     ledger_end_runs(&porter->estate->ledger);
     porter->life++;
     porter->lacks_job = false;
+    far_inputs_stop(porter->far_inputs);
     deliveries_drop(porter->deliveries);
     if (!porter->is_leaving)
         porter_start_worker(porter, start->package);
@@ -274,7 +292,8 @@ static weft_err open_all(struct porter *porter)
     const weft_err code = porter_open_cache(porter);
     if (code != WEFT_OK)
         return code;
-    porter->server = fetch_client_new(&server);
+    porter->far_inputs = far_inputs_new(porter->options.loop);
+    porter->server = porter->far_inputs ? fetch_client_new(&server) : NULL;
     const struct copies_options copies = {.loop = porter->options.loop,
                                           .token = porter->options.token,
                                           .name = porter->options.name,
@@ -329,6 +348,7 @@ void porter_free(struct porter *porter)
     struct err_kept kept;
     err_keep(&kept);
     agent_fini(&porter->agent);
+    far_inputs_free(porter->far_inputs);
     loop_timer_free(porter->tick);
     part_writer_free(porter->part_writer);
     takings_free(porter->takings);

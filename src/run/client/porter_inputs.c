@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "run/client/far_inputs.h"
 #include "sys/file/file.h"
 #include "transport/mirror.h"
 
@@ -134,18 +133,8 @@ static weft_err lend(struct porter *porter, uint32_t number, Weft__Input *input)
     return porter_set_text(&input->path, path);
 }
 
-static weft_err adapt_input(struct porter *porter, const Weft__JobStart *start, uint32_t number)
-{
-    Weft__Input *input = start->inputs[number];
-    char *path;
-    if (!far_input_find(input, start->directory, &path))
-        return lend(porter, number, input);
-    const weft_err code = porter_set_text(&input->path, path);
-    free(path);
-    return code;
-}
-
-weft_err porter_adapt_inputs(struct porter *porter, Weft__JobStart *start)
+// Those that are not on this machine are lent.
+static weft_err lend_others(struct porter *porter, Weft__JobStart *start, const bool *is_here)
 {
     weft_err code = WEFT_OK;
     uint64_t total = 0;
@@ -156,11 +145,27 @@ weft_err porter_adapt_inputs(struct porter *porter, Weft__JobStart *start)
     if (!porter->mirrors || porter->mirror_count != start->n_inputs)
         return err_no_memory("for %zu inputs", start->n_inputs);
     for (size_t i = 0; i < start->n_inputs && code == WEFT_OK; i++) {
-        code = adapt_input(porter, start, (uint32_t)i);
+        if (!is_here[i])
+            code = lend(porter, (uint32_t)i, start->inputs[i]);
         total += start->inputs[i]->file_size;
     }
     start->may_map_input = total <= start->memory_bytes;
     return code;
+}
+
+static void take_found(void *owner, Weft__JobStart *start, const bool *is_here, weft_err code)
+{
+    struct porter *porter = owner;
+    if (code == WEFT_OK)
+        code = lend_others(porter, start, is_here);
+    porter_start_job(porter, start, code);
+}
+
+// The frames that follow the job wait for it.
+weft_err porter_adapt_inputs(struct porter *porter, Weft__JobStart *start)
+{
+    deliveries_hold(porter->deliveries);
+    return far_inputs_look(porter->far_inputs, start, take_found, porter);
 }
 
 static void take_lent(void *owner, weft_err code)

@@ -9,6 +9,7 @@
 #include "run/client/copies.h"
 #include "run/client/deliveries.h"
 #include "run/client/estate.h"
+#include "run/client/far_inputs.h"
 #include "run/client/part_writer.h"
 #include "run/client/porter.h"
 #include "run/client/takings.h"
@@ -25,6 +26,7 @@ struct porter {
     struct cache *cache;
     struct take *code;  // NULL: not asked for yet
     bool has_code, is_starting;
+    struct far_inputs *far_inputs;
     struct mirror **mirrors;  // by input; NULL: it is on this machine
     size_t mirror_count;
     VEC(int) rooms;      // files that the mirrors are in
@@ -46,6 +48,8 @@ struct porter {
 
 // Ends this client, with this thread's sentence.
 void porter_break(struct porter *porter, weft_err code);
+// The job for the worker, whose inputs were found or are lent; takes it. With a code and this thread's sentence: they are not.
+void porter_start_job(struct porter *porter, Weft__JobStart *start, weft_err code);
 // Sends to the server.
 void porter_send(struct porter *porter, Weft__FrameType type, const ProtobufCMessage *message);
 
@@ -59,6 +63,7 @@ void porter_kill_worker(struct porter *porter);
 // ---- porter_inputs.c
 
 MUST_CHECK weft_err porter_set_text(char **field, const char *text);
+// Takes the job, also when it fails; porter_start_job follows otherwise.
 MUST_CHECK weft_err porter_adapt_inputs(struct porter *porter, Weft__JobStart *start);
 void porter_take_need(struct porter *porter, const Weft__Need *need);
 uint64_t porter_lent_bytes(const struct porter *porter);
