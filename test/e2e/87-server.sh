@@ -25,6 +25,7 @@ shared() {
     shift
     answer "$@" >expected 2>/dev/null
     local expected_code=$?
+    [ "$sentence" = "an empty input" ] || check "$sentence: there is an answer" test -s expected
     : >client.log
     open_server -q "$@"
     join 2
@@ -71,6 +72,7 @@ check "several stages with a client that is killed" killed ./stages words
 is_sanitized && finish
 
 shared "index" index words lines
+shared "PageRank" --lines-per-task 2 "$root/examples/pagerank.c" "$root/examples/data/links.txt"
 shared "the largest counts" --top 100 wordcount words
 shared "compressed input" count lines.gz
 shared "csv" --format csv --map 'cut -d, -f2' table.csv
@@ -89,6 +91,13 @@ join 2
 all_end
 check "standard input" is "$code" 0
 same "gives the same bytes" expected "$out"
+mkfifo slowly
+(head -c 500000 words && sleep 0.5 && tail -c +500001 words) >slowly &
+server_input=slowly open_server -q wordcount -
+join 2
+all_end
+check "a pipe that is slow" is "$code" 0
+same "gives the same bytes, too" expected "$out"
 
 # A client without room for what it is lent goes; the job does not.
 mkdir full
