@@ -90,6 +90,38 @@ kill -9 $fast && disown $fast
 equal "with a reduce: the one that was first dies"
 wait
 
+# ---- Two attempts that differ --------------------------------------------------------------------------------
+
+# Both end at about the same time, so that it depends on the moment whether both are compared.
+cat >differs.sh <<'END'
+task=$mapreduce_task_partition
+mapfile lines
+case $WHO in
+slow) : >"$STATE/begun.$task" && until [ -e "$STATE/again.$task" ]; do sleep 0.005; done ;;
+*) [ ! -e "$STATE/begun.$task" ] || : >"$STATE/again.$task" ;;
+esac
+printf '%s' "${lines[@]}" && echo $WHO
+END
+differs() {
+    local i
+    for ((i = 0; i < 8; i++)); do
+        open_server "${@:2}" --lines-per-task 20 --map 'bash differs.sh' --file differs.sh numbers
+        join slow
+        slow=$client
+        until ls state/begun.* >/dev/null 2>&1; do sleep 0.02; done
+        join fast
+        wait $server
+        code=$?
+        wait
+        [ $code = 0 ] || break
+    done
+    check "$1: a job that is not deterministic fails" is "$code" 1
+    says "$1: naming both clients" \
+        "not deterministic: piece [0-9]* .* bytes at client [^ ]*/$slow, .* at client [^ ]*/$client; |.* bytes at client [^ ]*/$client, .* at client [^ ]*/$slow; "
+}
+differs "to the server"
+differs "to a shared directory" --shared -o differs/
+
 # ---- Python ----------------------------------------------------------------------------------------------
 
 # The slow client has done lines 1 to 40 when it waits in the task of line 41. The fast one does that, too; so the slow one's sums, a part of which its

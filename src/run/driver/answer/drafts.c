@@ -13,6 +13,8 @@
 #include "sys/file/file.h"
 #include "sys/loop/errands.h"
 
+enum { MAKER_BYTES = 256 };
+
 enum { COPY_BYTES = 256 << 10 };
 
 struct draft_piece {
@@ -189,14 +191,36 @@ static weft_err place_pieces(struct drafts *drafts, struct part *part)
     return code;
 }
 
-weft_err drafts_tell_apart(uint32_t piece, const struct draft *known, const struct draft *other)
+static void name_maker(char text[MAKER_BYTES], const struct draft *draft, const char *client)
 {
+    if (!client)
+        snprintf(text, MAKER_BYTES, "in worker %u", draft->worker);
+    else if (client[0])
+        snprintf(text, MAKER_BYTES, "at client %.200s", client);
+    else
+        snprintf(text, MAKER_BYTES, "at a client that is gone");
+}
+
+weft_err drafts_tell_apart(uint32_t piece, const struct draft *known, const char *whose,
+                           const struct draft *other, const char *whose_other)
+{
+    char maker[MAKER_BYTES], other_maker[MAKER_BYTES];
+    name_maker(maker, known, whose);
+    name_maker(other_maker, other, whose_other);
     return err_set(WEFT_ABORTED,
                    "the job is not deterministic: piece %u of the output came out as %llu "
-                   "bytes in worker %u, and as %llu other ones in worker %u; its functions "
-                   "must give the same for the same input",
-                   piece, (unsigned long long)known->as.bytes, known->worker,
-                   (unsigned long long)other->as.bytes, other->worker);
+                   "bytes %s, and as %llu other ones %s; its functions must give the same for the "
+                   "same input",
+                   piece, (unsigned long long)known->as.bytes, maker,
+                   (unsigned long long)other->as.bytes, other_maker);
+}
+
+static const char *client_of(const struct drafts *drafts, const struct draft *draft)
+{
+    const struct drafts_options *options = &drafts->options;
+    return draft->holder && options->calls->name
+               ? options->calls->name(options->owner, draft->holder)
+               : NULL;
 }
 
 weft_err drafts_take(struct drafts *drafts, uint32_t index, const struct draft *draft)
@@ -209,7 +233,8 @@ weft_err drafts_take(struct drafts *drafts, uint32_t index, const struct draft *
         return WEFT_OK;
     }
     if (piece->is_known)
-        return drafts_tell_apart(index, known, draft);
+        return drafts_tell_apart(index, known, client_of(drafts, known), draft,
+                                 client_of(drafts, draft));
     piece->draft = *draft;
     piece->is_known = true;
     drafts->unwritten_count++;

@@ -12,6 +12,8 @@
 struct drafts;
 
 struct drafts_calls {
+    // The client that has made a piece, for people; "": it is gone. NULL: there are none, and workers have numbers.
+    const char *(*name)(void *owner, uint32_t holder);
     // The piece is in its place.
     void (*written)(void *owner, uint32_t piece, const struct output_piece *as);
     // It cannot be, with this thread's sentence. Once; nothing is written any more.
@@ -38,7 +40,8 @@ struct draft {
     int fd;  // of the file it lies in; open as long as the drafts
     uint64_t offset;
     struct output_piece as;  // its size, records and checksum
-    uint32_t worker;         // whose it is, for people
+    uint32_t worker;         // whose it is, for people,
+    uint32_t holder;         // and its client, if it has one
     bool is_spare;  // nothing else reads it: its disk is given back once it is in its place
 };
 
@@ -46,8 +49,9 @@ struct draft {
 // then the job is not deterministic.
 MUST_CHECK weft_err drafts_take(struct drafts *drafts, uint32_t piece, const struct draft *draft);
 
-// ABORTED, with the sentence for that.
-weft_err drafts_tell_apart(uint32_t piece, const struct draft *known, const struct draft *other);
+// ABORTED, with the sentence for that. `whose`, `whose_other`: their clients; NULL: workers, which are named by their numbers.
+weft_err drafts_tell_apart(uint32_t piece, const struct draft *known, const char *whose,
+                           const struct draft *other, const char *whose_other);
 
 // Whether every piece that was taken is in its place.
 bool drafts_are_written(const struct drafts *drafts);

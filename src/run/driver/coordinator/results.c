@@ -111,8 +111,10 @@ static weft_err shelve_task(const struct worker_place *place, const Weft__Commit
     const enum sched_kind kind = (enum sched_kind)committed->kind;
     const struct shelved at = {file, committed->output_crc[i], committed->shelf_offsets[i],
                                committed->output_bytes[i]};
-    const struct draft draft = {shelves_fd(&coordinator->shelves, file), at.offset,
-                                piece_of(committed, i), place->worker, false};
+    const struct draft draft = {.fd = shelves_fd(&coordinator->shelves, file),
+                                .offset = at.offset,
+                                .as = piece_of(committed, i),
+                                .worker = place->worker};
     if (is_output_kind(&coordinator->plan->stages[committed->stage], kind))
         return drafts_take(coordinator->drafts, task, &draft);
     if (!sched_is_durable(coordinator->sched, committed->stage, kind, task))
@@ -238,18 +240,19 @@ static void take_unwritable(void *owner, weft_err code)
     coordinator_fail(owner, code);
 }
 
-const struct drafts_calls coordinator_drafts_calls = {
-    .written = take_written,
-    .failed = take_unwritable,
-};
-
-// ---- Parts that clients write --------------------------------------------------------------------------
-
 static const char *name_client(void *owner, uint32_t holder)
 {
     const struct coordinator *coordinator = owner;
     return clients_name(coordinator->clients, holder);
 }
+
+const struct drafts_calls coordinator_drafts_calls = {
+    .name = name_client,
+    .written = take_written,
+    .failed = take_unwritable,
+};
+
+// ---- Parts that clients write --------------------------------------------------------------------------
 
 static void place_client(const void *owner, uint32_t holder, Weft__FarFile *far)
 {

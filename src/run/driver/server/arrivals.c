@@ -80,7 +80,12 @@ static void end_arrival(struct waiting *waiting, weft_err code)
 {
     struct arrivals *arrivals = waiting->arrivals;
     const struct arrival arrival = waiting->arrival;
-    const struct draft draft = {arrivals->fd, waiting->offset, arrival.as, arrival.worker, true};
+    const struct draft draft = {.fd = arrivals->fd,
+                                .offset = waiting->offset,
+                                .as = arrival.as,
+                                .worker = arrival.worker,
+                                .holder = arrival.at.holder,
+                                .is_spare = true};
     list_take_out(&waiting->in_arrivals);
     free(waiting);
     if (code == WEFT_OK)

@@ -20,7 +20,7 @@ enum { ATTEMPTS_MAX = 3 };
 struct piece {
     VEC(struct arrival) held;  // also by more than one client
     struct output_piece as;    // as it was reported first,
-    uint32_t worker;           // by that one; 0: not yet
+    uint32_t holder;           // by the worker of that client; 0: not yet
 };
 
 struct part {
@@ -313,17 +313,21 @@ static struct part *part_of(const struct shared_parts *parts, uint32_t piece)
 static bool note_piece(struct shared_parts *parts, const struct arrival *arrival)
 {
     struct piece *piece = &parts->pieces[arrival->piece];
-    if (piece->worker == 0) {
-        piece->worker = arrival->worker;
+    if (piece->holder == 0) {
+        piece->holder = arrival->at.holder;
         piece->as = arrival->as;
         return true;
     }
     if (piece->as.bytes == arrival->as.bytes && piece->as.crc32c == arrival->as.crc32c)
         return true;
-    const struct draft known = {.as = piece->as, .worker = piece->worker};
-    const struct draft other = {.as = arrival->as, .worker = arrival->worker};
-    parts->options.calls->failed(parts->options.owner,
-                                 drafts_tell_apart(arrival->piece, &known, &other));
+    const struct shared_parts_options *options = &parts->options;
+    const struct draft known = {.as = piece->as};
+    const struct draft other = {.as = arrival->as};
+    options->calls->failed(
+        options->owner,
+        drafts_tell_apart(arrival->piece, &known,
+                          options->calls->name(options->owner, piece->holder), &other,
+                          options->calls->name(options->owner, arrival->at.holder)));
     return false;
 }
 
