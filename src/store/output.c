@@ -82,8 +82,12 @@ static weft_err open_number(struct output *output, int number, const struct outp
     return WEFT_OK;
 }
 
-weft_err output_refuse_existing(const struct output *output)
+// The server that made the answer may have been killed right after it put it there. No later run comes further than here, so the
+// rest of that server is removed here, too.
+weft_err output_refuse_existing(struct output *output)
 {
+    output_tidy_claim(output);
+    output_tidy_left(output);
     return err_set(WEFT_ALREADY_EXISTS,
                    "%s exists already\n  try: --force to replace it, or another name",
                    output->shown);
@@ -119,14 +123,14 @@ static weft_err open_file(struct output *output, enum place_kind found)
                        "%s is a directory\n  try: -o %s/ for part files, --force to replace an "
                        "earlier output there; or the name of a file",
                        output->shown, output->shown);
-    if (found != PLACE_FREE && !output->force)
-        return output_refuse_existing(output);
     // A link that leads nowhere is replaced itself.
     const weft_err err = place_follow(output->shown, &output->target);
     if (err == WEFT_PERMISSION_DENIED)
         return err;
     if (err && !(output->target = strdup(output->shown)))
         return no_memory();
+    if (found != PLACE_FREE && !output->force)
+        return output_refuse_existing(output);
     const weft_err refused = place_check_replaceable(output->target);
     return refused ? refused : output_name_temporary(output);
 }
@@ -212,11 +216,11 @@ static weft_err open_directory(struct output *output)
                       "%s exists and is not a directory\n  try: another name, or without the slash",
                       trimmed);
     output->has_target = !err && found == PLACE_DIRECTORY;
-    if (output->has_target && !output->force && !output->may_resume)
-        err = output_refuse_existing(output);
     if (!err)
         err = follow_directory(output, trimmed);
     free(trimmed);
+    if (!err && output->has_target && !output->force && !output->may_resume)
+        err = output_refuse_existing(output);
     if (!err && output->has_target && output->force)
         err = place_check_replaceable(output->target);
     if (!err && output->has_target && output->force)

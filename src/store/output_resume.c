@@ -164,10 +164,12 @@ weft_err output_check_done(struct output *output, bool may_lack, bool *is_done)
         buf_append_text(&why, err_text());
     else
         *is_done = is_of_origin(output, &found, may_lack, &why);
-    if (!*is_done)
+    if (!*is_done) {
+        output_tidy_claim(output);
         err = err_set(WEFT_ALREADY_EXISTS,
                       "%s exists already\n  %s\n  try: --force to replace it, or another name",
                       output->shown, buf_text(&why));
+    }
     buf_fini(&why);
     manifest_fini(&found);
     return err;

@@ -52,7 +52,7 @@ struct output {
 // Makes the name beside the target that the worker writes to.
 MUST_CHECK weft_err output_name_temporary(struct output *output);
 
-MUST_CHECK weft_err output_refuse_existing(const struct output *output);
+MUST_CHECK weft_err output_refuse_existing(struct output *output);
 MUST_CHECK weft_err output_refuse_others(const struct output *output);
 
 // Whether an earlier output has made a file of that name: the manifest knows its parts. A directory or a link is

@@ -40,7 +40,7 @@ static weft_err remove_left(void *owner, const char *name)
 void output_tidy_left(const struct output *output)
 {
     char *parent = NULL;
-    if (output->kind != TARGET_FILE || output->may_resume)
+    if (output->kind != TARGET_FILE || output->may_resume || !output->target)
         return;
     if (place_parent(output->target, &parent) == WEFT_OK) {
         struct search search = {.target = output->target, .parent = parent};

@@ -51,6 +51,15 @@ for output in killed/file killed/dir/; do
     check "$output: no mark of a server is left" is "$(find killed -name '.*.weft-server')" ""
 done
 
+# One that was killed when its answer was in its place, but its mark still there. The next run comes no further than to the answer.
+for output in killed/done killed/done.d/; do
+    holds $output
+    kill -9 "$first" && wait "$first" 2>/dev/null
+    case $output in */) mkdir -p $output && cp numbers $output/ ;; *) cp expected $output ;; esac
+    fails_with "$output: a run is refused where the answer is" 5 "$output exists already" "$WEFT" run -q sort numbers -o $output
+    check "$output: and has removed the mark of the server" is "$(find killed -name '.*.weft-server')" ""
+done
+
 # A server that is asked to end.
 for signal in TERM INT; do
     open_server -q sort numbers -o $signal.d/
