@@ -39,6 +39,18 @@ def counts(self, path):
         raise self.retry(exc=OSError("not yet"))
     return self.request.retries
 
+@app.task(bind=True, max_retries=2, default_retry_delay=0.01)
+def calls_retry(self, path, how):
+    open(path, "a").write(f"{self.request.retries}\\n")
+    if self.request.retries < 2:
+        if how == "eta":
+            import datetime
+            self.retry(eta=datetime.datetime.utcnow() + datetime.timedelta(seconds=0.01))
+        if how == "other arguments":
+            self.retry(args=("other", how))
+        self.retry(args=(path, how), kwargs={})
+    return self.request.retries
+
 @app.task(autoretry_for=(OSError,), retry_backoff=0.01, retry_jitter=False, max_retries=1)
 def never(path):
     open(path, "a").write("again\\n")
@@ -115,6 +127,20 @@ def work(host, tmp_path):
     made = Work(tmp_path, host.address, f"tasks_{next(NUMBERS)}")
     yield made
     made.stop()
+
+
+@pytest.mark.parametrize("how", ["plain", "eta"])
+def test_retry_without_raise_ends_the_attempt(work, tmp_path, how):
+    """As in Celery, where it raises by itself: the task went on, and its result was that of the first attempt."""
+    work.start("-c", "1")
+    assert work.module.calls_retry.delay(str(tmp_path / "calls"), how).get(timeout=WAIT) == 2
+    assert (tmp_path / "calls").read_text() == "0\n1\n2\n"
+
+
+def test_retry_with_other_arguments_is_refused(work, tmp_path):
+    work.start("-c", "1")
+    with pytest.raises(TypeError, match="retry has other args than the task"):
+        work.module.calls_retry.delay(str(tmp_path / "calls"), "other arguments").get(timeout=WAIT)
 
 
 def test_a_call_gives_its_result(work):

@@ -139,6 +139,12 @@ class _Conf(SimpleNamespace):
             self.__dict__.update(some)
 
 
+def seconds_until(moment: datetime.datetime) -> float:
+    """0 or more; a moment without a time zone is one of UTC."""
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=datetime.timezone.utc)
+    return max(0.0, moment.timestamp() - time.time())
+
+
 class Task:
     """A function that workers run. Calling it runs it here, delay() in a worker.
 
@@ -192,8 +198,7 @@ class Task:
             if name not in WITHOUT_EFFECT and value is not None:
                 raise TypeError(f"apply_async has no option {name}={value!r}\n  it has countdown, eta and task_id")
         if eta is not None:
-            moment = eta if eta.tzinfo else eta.replace(tzinfo=datetime.timezone.utc)
-            countdown = max(countdown, moment.timestamp() - time.time())
+            countdown = max(countdown, seconds_until(eta))
         if self.app.conf.task_always_eager:
             return self.apply(args, kwargs)
         return self.app.send_task(self.name, args, kwargs, countdown, task_id)
@@ -206,12 +211,20 @@ class Task:
             outcome = describe_error(error)
         return EagerResult(uuid.uuid4().hex, self.app, outcome)
 
-    def retry(self, args: Any = None, kwargs: Any = None, exc: Optional[BaseException] = None,
-              countdown: Optional[float] = None, max_retries: Optional[int] = None) -> Retry:
-        """raise self.retry(exc=error, countdown=5): ends this attempt; the task runs again later."""
+    def retry(self, args: Any = None, kwargs: Any = None, exc: Optional[BaseException] = None, throw: bool = True,
+              eta: Optional[datetime.datetime] = None, countdown: Optional[float] = None, max_retries: Optional[int] = None) -> Retry:
+        """raise self.retry(exc=error, countdown=5), or without the word raise: ends this attempt; the task runs again later, with the same
+        arguments."""
+        for name, value, same in ("args", args, self.request.args), ("kwargs", kwargs, self.request.kwargs):
+            if value is not None and type(same)(value) != same:
+                raise TypeError(f"retry has other {name} than the task\n  a task runs again with the same ones: call it anew by apply_async")
         if max_retries is not None:
             self.max_retries = max_retries
-        return Retry(exc, self.delay_after(self.request.retries) if countdown is None else countdown)
+        delay_s = self.delay_after(self.request.retries) if countdown is None else countdown
+        again = Retry(exc, seconds_until(eta) if eta is not None else delay_s)
+        if throw:
+            raise again
+        return again
 
     def delay_after(self, retries: int) -> float:
         """Seconds before the next attempt."""
