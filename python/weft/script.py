@@ -119,10 +119,20 @@ def job_of_module(module, path, words):
         raise BadJob(f"final is {code.show(final)}, not a function")
     mapfn = getattr(module, "mapfn", None)
     if mapfn is None:
-        raise BadJob("it has no mapfn\n  try: def mapfn(line): for word in line.split(): yield word, 1")
+        other = own_function(module, "map", "mapper", "map_fn")
+        raise BadJob(f"it has no mapfn\n  try: rename {other} to mapfn" if other else
+                     "it has no mapfn\n  try: def mapfn(line): for word in line.split(): yield word, 1")
+    other = own_function(module, "reduce", "reducer", "reduce_fn", "reduce_function")
+    if other and not hasattr(module, "reducefn") and not hasattr(module, "fold"):
+        print(f"weft: {path} has no reducefn and no fold: its {other}() is not called", file=sys.stderr)
     return Job(map=mapfn, fold=getattr(module, "fold", None), reduce=getattr(module, "reducefn", None),
                encoding=getattr(module, "encoding", "utf-8"), format=option_of(words, "--format") or getattr(module, "format", None),
                main={"path": path, "name": module.__name__}, has_source=hasattr(module, "source"))
+
+
+def own_function(module, *names):
+    """The first of the names that is a function of the script itself, or None."""
+    return next((name for name in names if getattr(getattr(module, name, None), "__module__", None) == module.__name__), None)
 
 
 def has_clients(words):

@@ -157,6 +157,16 @@ def test_exit_codes_are_the_same_with_a_source(words, code):
     assert ran.returncode == 4 and '"code": "NOT_FOUND"' in ran.stderr, ran.stderr
 
 
+def test_functions_of_other_names_are_noticed():
+    said = run(script("s.py", "# mapfn\ndef mapper(line): yield line, 1\nfold = sum\n"))
+    assert "it has no mapfn" in said and "try: rename mapper to mapfn" in said
+    text = "def mapfn(line): yield line, 1\ndef reduce(key, values): return sum(values)\n"
+    notice = "weft: s.py has no reducefn and no fold: its reduce() is not called\n"
+    assert run(script("s.py", text), code=0) == notice
+    for more in "fold = sum\n", "reducefn = reduce\n", "from functools import reduce\n":
+        assert run(script("s.py", text + more), code=0) == ""
+
+
 # ---- Clients
 
 def test_octo_with_another_token(folder):
