@@ -85,7 +85,9 @@ static bool read_header(weft_bytes line, struct request *request)
     if (line.size == 0 || line.size >= sizeof digits)
         return false;
     memcpy(digits, line.data, line.size);
-    return text_read_count(digits, UINT64_MAX, &request->body_size);
+    request->body_size = 0;
+    return digits[strspn(digits, "0")] == 0 ||
+           text_read_count(digits, UINT64_MAX, &request->body_size);
 }
 
 // "/SCOPE/KEY": two names, neither of them empty.
