@@ -28,7 +28,10 @@ enum {
     FAR_TICK_MS = 200,            // how often a side looks whether the other one still lives
     FAR_AGENT_SILENCE_MS = 4000,  // an agent that hears nothing for that long ends
     FAR_SILENCE_MS = 10000,       // an agent that says nothing for that long is lost
-    FAR_GREETING_MS = 60000,      // likewise, before its first word
+    // Members end when their agent has not run for that long, as if it were stopped: the launcher has lost it by then, and starts them
+    // elsewhere FAR_LOST_REST_MS later.
+    FAR_LEASH_MS = 12000,
+    FAR_GREETING_MS = 60000,  // likewise, before its first word
     FAR_MEMBERS_MAX = 1 << 20,
     FAR_PORTS_MAX = 4,
     FAR_FILES_MAX = 1 << 16,

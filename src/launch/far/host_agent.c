@@ -85,7 +85,7 @@ static void turn_ended(void *owner)
 static weft_err make_journal(const struct host_agent *agent)
 {
     struct buf path = {0};
-    buf_format(&path, "%s/journal", agent->directory.path);
+    buf_format(&path, "%s/" LAUNCH_JOURNAL_NAME, agent->directory.path);
     const weft_err err =
         path.has_failed ? err_no_memory("for a path") : place_make_directory(buf_text(&path));
     buf_fini(&path);
@@ -126,6 +126,7 @@ static void greet(struct host_agent *agent, const Weft__AgentHello *hello)
     } else {
         agent->member_count = hello->member_count;
         agent->is_greeted = true;
+        nursery_extend_leash(agent->nursery, FAR_LEASH_MS);
         if (hello->silence_ms)
             agent->silence_ms = hello->silence_ms;
         host_agent_say(agent, WEFT__FRAME_TYPE__FRAME_AGENT_WELCOME, &welcome.base);
@@ -211,6 +212,7 @@ static void tick(void *owner)
     const uint64_t now_ns = clock_now_ns();
     if (agent->is_greeted && now_ns - agent->beat_ns >= (uint64_t)FAR_BEAT_MS * 1000000) {
         agent->beat_ns = now_ns;
+        nursery_extend_leash(agent->nursery, FAR_LEASH_MS);
         host_agent_say(agent, WEFT__FRAME_TYPE__FRAME_AGENT_BEAT, NULL);
     }
     if (now_ns - agent->heard_ns < (uint64_t)agent->silence_ms * 1000000)

@@ -229,6 +229,13 @@ static bool send_request(struct nursery *nursery, const struct nursery_request *
     return is_sent;
 }
 
+// Small enough to go whole or not at all. A nursery that does not take it has other requests before it.
+void nursery_extend_leash(const struct nursery *nursery, uint32_t leash_ms)
+{
+    const struct nursery_request request = {.kind = NURSERY_LEASH, .leash_ms = leash_ms};
+    (void)!send(nursery->socket, &request, sizeof request, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static weft_err refuse_interpreter(const char *name, const struct nursery_report *report)
 {
     const char *interpreter = report->interpreter;

@@ -27,6 +27,10 @@ void nursery_stop(struct nursery *nursery);
 // but a process in the place of this one has a nursery of its own.
 void nursery_follow(const struct nursery *nursery);
 
+// From the first call on, all commands end when the next one does not come within that time: an owner that is stopped (SIGSTOP, a debugger)
+// is not there for them, though it has not ended. Does not wait.
+void nursery_extend_leash(const struct nursery *nursery, uint32_t leash_ms);
+
 // What a command has as its standard input.
 enum nursery_input {
     NURSERY_INPUT_PIPE,  // child.in is our end of it

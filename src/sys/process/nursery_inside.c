@@ -6,7 +6,8 @@
 //   SIGNAL   any other signal, to the command's process group
 //   an end   of a command: the rest of its session is killed, then its owner is notified
 //            of anything else: an orphan that fell to us as the subreaper; only buried
-//   socket   closed: all our children are killed, until we have none. Orphans of those become our
+//   LEASH    more time for the owner, which has to come again before it is over
+//   socket   closed, or the leash is over: all our children are killed, until we have none. Orphans of those become our
 //            children, so that no process gets away, however it was forked
 
 #include "sys/process/nursery_state.h"
@@ -14,6 +15,7 @@
 #include "base/vec.h"
 #include "sys/machine/kin.h"
 #include "sys/process/signals.h"
+#include "sys/time/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +31,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { SECOND_LOOK_MS = 1000 };
+
 enum { SOCKET = STDERR_FILENO + 1 };  // where the socket is kept; everything above is closed
 
 // A command that has not ended.
@@ -41,6 +45,8 @@ struct ward {
 struct inside {
     int signals;  // readable when a child has ended
     VEC(struct ward) wards;
+    uint32_t leash_ms;  // 0: none
+    uint64_t extended_ns;
 };
 
 // Everything that the child needs between vfork and exec, where it must not allocate.
@@ -325,6 +331,11 @@ static bool serve_request(struct inside *inside)
         return false;
     if (request.kind == NURSERY_START)
         return serve_start(inside, &request, fds);
+    if (request.kind == NURSERY_LEASH) {
+        inside->leash_ms = request.leash_ms;
+        inside->extended_ns = clock_now_ns();
+        return true;
+    }
     for (size_t i = 0; i < inside->wards.count; i++) {
         if (inside->wards.items[i].number != request.number)
             continue;
@@ -405,15 +416,38 @@ static bool settle(struct inside *inside, int socket)
     return inside->signals >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
 }
 
+// How long may pass before the next request; -1: any time.
+static int find_patience_ms(const struct inside *inside)
+{
+    const uint64_t age_ms = (clock_now_ns() - inside->extended_ns) / 1000000;
+    if (inside->leash_ms == 0)
+        return -1;
+    return age_ms < inside->leash_ms ? (int)(inside->leash_ms - age_ms) : SECOND_LOOK_MS;
+}
+
+// This process may itself have been stopped, with its owner, and waits once more then: an owner that is there makes itself heard.
+static bool is_leash_over(const struct inside *inside, bool *is_suspect)
+{
+    const bool is_late = inside->leash_ms > 0 && clock_now_ns() - inside->extended_ns >=
+                                                     (uint64_t)inside->leash_ms * 1000000;
+    const bool is_over = is_late && *is_suspect;
+    *is_suspect = is_late;
+    return is_over;
+}
+
 _Noreturn void nursery_inside_run(int socket)
 {
     struct inside inside = {0};
+    bool is_suspect = false;
     if (!settle(&inside, socket))
         _exit(1);
     for (bool has_owner = true; has_owner;) {
         struct pollfd events[] = {{.fd = SOCKET, .events = POLLIN},
                                   {.fd = inside.signals, .events = POLLIN}};
-        if (poll(events, 2, -1) < 0 && errno != EINTR)
+        const int count = poll(events, 2, find_patience_ms(&inside));
+        if (count < 0 && errno != EINTR)
+            break;
+        if (count == 0 && is_leash_over(&inside, &is_suspect))
             break;
         if (events[1].revents)
             bury(&inside);

@@ -48,6 +48,28 @@ static void read_line(struct child *child, char *text, size_t size)
     text[total] = 0;
 }
 
+// The owner is this process, which does nothing for a while, as if it were stopped.
+static void commands_end_when_the_leash_is_over(void **state)
+{
+    (void)state;
+    struct child child;
+    struct process_exit exit;
+    char text[64];
+    struct nursery *const others = nursery;
+    nursery = nursery_new();
+    start_shell("echo ready; exec sleep 1000", NURSERY_INPUT_NONE, &child);
+    read_line(&child, text, sizeof text);
+    for (int i = 0; i < 10; i++) {
+        nursery_extend_leash(nursery, 200);
+        assert_false(child_wait(&child, 100, &exit));
+    }
+    assert_true(child_wait(&child, -1, &exit));
+    assert_false(exit.is_known);
+    child_end(&child);
+    nursery_free(nursery);
+    nursery = others;
+}
+
 static void a_signal_reaches_the_whole_group(void **state)
 {
     (void)state;
@@ -124,6 +146,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_follows_a_nursery_that_was_killed),
+        cmocka_unit_test(commands_end_when_the_leash_is_over),
         cmocka_unit_test(a_signal_reaches_the_whole_group),
         cmocka_unit_test(a_kill_does_not_wait_and_cannot_be_ignored),
         cmocka_unit_test(a_command_without_input_reads_dev_null),

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-enum nursery_request_kind { NURSERY_START = 1, NURSERY_KILL, NURSERY_SIGNAL };
+enum nursery_request_kind { NURSERY_START = 1, NURSERY_KILL, NURSERY_SIGNAL, NURSERY_LEASH };
 
 // The descriptors that come with a start. The nursery keeps only the last.
 enum { NURSERY_IN, NURSERY_OUT, NURSERY_ERR, NURSERY_STATUS, NURSERY_FD_COUNT };
@@ -20,7 +20,8 @@ struct nursery_request {
     uint32_t body_bytes;
     uint64_t number;  // of the command
     uint32_t argument_count, environment_count;
-    int32_t signal;  // of NURSERY_SIGNAL
+    int32_t signal;     // of NURSERY_SIGNAL
+    uint32_t leash_ms;  // of NURSERY_LEASH
 };
 
 enum nursery_report_kind { NURSERY_STARTED = 1, NURSERY_FAILED, NURSERY_ENDED };
