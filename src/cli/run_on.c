@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "crew/cluster_run.h"
+#include "crew/crew.h"
 #include "launch/ssh/ssh.h"
 #include "sys/net/ports.h"
 #include "sys/process/signals.h"
@@ -28,8 +30,10 @@ enum {
 // For the copy, which has it as it is at that moment.
 struct launch_order {
     const char *url, *ssh;
-    size_t host_count;
+    const char *clients_text;  // --clients; NULL: one for each host
+    size_t client_count;       // 0: this machine does the work
     uint16_t port;
+    bool is_quiet;
 };
 
 // ---- The copy --------------------------------------------------------------------------------------------------
@@ -39,19 +43,19 @@ static weft_err run_clients(const struct launch_order *order, size_t *ended_well
     struct crew_spec spec = {0};
     struct crew_flags flags = {0};
     struct buf role = {0}, script = {0};
-    buf_format(&role, "client=%zu", order->host_count);
-    // The server may take its time to look at the inputs.
-    buf_format(
-        &script,
-        "WEFT_JOIN_MS=3600000 exec \"$WEFT_PROGRAM\" client --quiet \"$WEFT_LAUNCHER:%" PRIu16
-        "\" >&2",
-        order->port);
+    buf_format(&role, "client=%zu", order->client_count);
+    // The server may take its time to look at the inputs. A job of Slurm has some of the cores of its node.
+    buf_format(&script,
+               "WEFT_JOIN_MS=3600000 exec \"$WEFT_PROGRAM\" client --quiet "
+               "${SLURM_CPUS_ON_NODE:+-n \"$SLURM_CPUS_ON_NODE\"} \"$WEFT_LAUNCHER:%" PRIu16
+               "\" >&2",
+               order->port);
     const char *const program[] = {"sh", "-c", buf_text(&script), NULL};
     const struct cluster_run_options options = {
         .on = order->url,
         .ssh = order->ssh,
         .keep_going = true,
-        .quiet = true,
+        .quiet = order->is_quiet,
         .ended_well = ended_well,
     };
     flags.program = program;
@@ -131,6 +135,8 @@ static weft_err read_words(struct run_on *on, char *const *words, size_t count,
             used = read_option(words + i, count - i, "--on", &order->url);
         if (!has_ended && used == 0)
             used = read_option(words + i, count - i, "--ssh", &order->ssh);
+        if (!has_ended && used == 0)
+            used = read_option(words + i, count - i, "--clients", &order->clients_text);
         if (used == 0)
             on->words[on->count++] = words[i++];
         i += used;
@@ -152,26 +158,49 @@ static bool is_question(const struct run_on *on)
     return has_word(on, "--help") || has_word(on, "-h") || has_word(on, "--dry-run");
 }
 
+// One client on each host, unless the user wants another number; Slurm has no list of hosts.
+static weft_err count_clients(struct launch_order *order, const struct launcher *launcher)
+{
+    struct ssh_hosts hosts = {0};
+    uint64_t count = 0;
+    weft_err err = WEFT_OK;
+    if (order->clients_text) {
+        if (!text_read_count(order->clients_text, CREW_MEMBERS_MAX, &count))
+            return err_set(WEFT_INVALID_ARGUMENT, "--clients %s: not a number from 1 to %d",
+                           order->clients_text, CREW_MEMBERS_MAX);
+    } else if (launcher == &launch_ssh) {
+        err = ssh_hosts_read(&hosts, order->url);
+        count = hosts.list.count;
+        ssh_hosts_fini(&hosts);
+    } else {
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--on %s: how many clients are to work is not said\n"
+                       "  try: --clients 4; options of sbatch for each are in WEFT_SLURM",
+                       order->url);
+    }
+    order->client_count = (size_t)count;
+    return err;
+}
+
 static weft_err check_order(const struct run_on *on, struct launch_order *order)
 {
     const struct launcher *launcher;
-    struct ssh_hosts hosts = {0};
-    weft_err err = launcher_find(order->url, &launcher);
-    if (err || !launcher->is_far)
+    const weft_err err = launcher_find(order->url, &launcher);
+    if (err)
         return err;
-    if (launcher != &launch_ssh)
-        return err_set(WEFT_UNIMPLEMENTED,
-                       "--on %s: a job's clients can be started by ssh://HOST,HOST... only\n"
-                       "  try: weft server there, and weft cluster run --on %s ... weft client",
-                       order->url, order->url);
+    if (!launcher->is_far)
+        return order->clients_text
+                   ? err_set(WEFT_INVALID_ARGUMENT,
+                             "--clients is for other machines\n  try: --on ssh://HOST,HOST..., or "
+                             "--workers for processes on this one")
+                   : WEFT_OK;
     if (has_word(on, "--listen"))
         return err_set(
             WEFT_INVALID_ARGUMENT,
             "--on starts the clients, and --listen waits for others\n  try: one of them");
-    err = ssh_hosts_read(&hosts, order->url);
-    order->host_count = hosts.list.count;
-    ssh_hosts_fini(&hosts);
-    return err;
+    // A queue may be long, and is worth a line.
+    order->is_quiet = launcher == &launch_ssh || has_word(on, "-q") || has_word(on, "--quiet");
+    return count_clients(order, launcher);
 }
 
 // ---- Starting ----------------------------------------------------------------------------------------------------
@@ -214,9 +243,9 @@ weft_err run_on_start(struct run_on *on, char *const *words, size_t count)
 {
     struct launch_order order = {0};
     weft_err err = read_words(on, words, count, &order);
-    if (!err && order.url)
+    if (!err && (order.url || order.clients_text))
         err = check_order(on, &order);
-    if (!err && order.host_count > 0 && !is_question(on))
+    if (!err && order.client_count > 0 && !is_question(on))
         err = start_clients(on, &order);
     if (!err && !on->clients.pid) {
         memmove(on->words, on->words + LISTEN_WORDS,

@@ -45,6 +45,7 @@ struct run_options {
     // Clients that join do the work: where they are let in; NULL: workers of our own do it.
     char *listen;
     char *on, *ssh;                // for the command alone
+    uint32_t clients;              // likewise
     char *port_file, *token_file;  // NULL: none
     bool shared;  // --shared: clients see the directory of the output, and write its parts
     bool force;

@@ -38,6 +38,7 @@ enum option_id {
     OPTION_LISTEN,
     OPTION_ON,
     OPTION_SSH,
+    OPTION_CLIENTS,
     OPTION_PORT_FILE,
     OPTION_TOKEN_FILE,
     OPTION_SHARED,
@@ -102,7 +103,9 @@ const struct args_option options_table[] = {
     {OPTION_WORKERS, 0, "workers", "N",
      "share the work among N processes, each with that many slots (default: 1)"},
     {OPTION_ON, 0, "on", "URL",
-     "start clients on other machines, ssh://HOST,HOST..., to do the work"},
+     "start clients on other machines to do the work: ssh://HOST,HOST... or slurm:PARTITION"},
+    {OPTION_CLIENTS, 0, "clients", "N",
+     "with --on: how many clients (default: one for each host of ssh)"},
     {OPTION_SSH, 0, "ssh", "COMMAND",
      "with --on: the command that reaches a host (default WEFT_SSH, or ssh)"},
     {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
@@ -298,6 +301,7 @@ static const struct {
     {OPTION_REDUCERS, AT(reducers), OPTIONS_REDUCERS_MAX},
     {OPTION_MAX_ATTEMPTS, AT(max_attempts), OPTIONS_ATTEMPTS_MAX},
     {OPTION_LINES_PER_TASK, AT(lines_per_task), UINT32_MAX},
+    {OPTION_CLIENTS, AT(clients), UINT32_MAX},
 };
 
 #define COUNT_OF(list) (sizeof(list) / sizeof *(list))
@@ -346,10 +350,10 @@ weft_err options_set(struct run_options *options, const struct args_option *opti
 weft_err options_check_slots(const struct run_options *options)
 {
     // weft run has taken these words away.
-    if ((options->on && strcmp(options->on, "local:") != 0) || options->ssh)
+    if ((options->on && strcmp(options->on, "local:") != 0) || options->ssh || options->clients)
         return err_set(
             WEFT_INVALID_ARGUMENT,
-            "--on and --ssh are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
+            "--on, --ssh and --clients are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
     if (options->listen && options->slots)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "-n is for clients: a server runs no tasks itself\n"

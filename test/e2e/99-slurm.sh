@@ -54,6 +54,16 @@ fails_with "a program that is not there" 4 'cannot start nosuch: there is no suc
 try run --timeout 500ms --role a=3 sleep 100
 check "--timeout" is "$code" 6
 
+# --- a job on it --------------------------------------------------------------------------------------
+
+for ((i = 0; i < 20; i++)); do cat "$root"/examples/texts/*; done >book.txt
+weft run -q wordcount book.txt >expected
+try weft run --on slurm: --clients 2 wordcount book.txt
+same "a job whose clients are jobs of Slurm has the bytes of one machine" expected "$out"
+says "they have the cores of their jobs" 'has joined with 1 slot .2 now.'
+check "and the queue is empty" queue_is_empty
+fails_with "how many is not known" 2 'try: --clients' weft run --on slurm: wordcount book.txt
+
 # --- what Slurm does not give -------------------------------------------------------------------------
 
 on_partition() { weft cluster run --on "slurm:$1" --role a=1 "${@:2}"; }

@@ -16,6 +16,11 @@ check "the option may come after the job" [ "$code" = 0 ]
 same "the answer in a directory" expected <(cat counts/part-*)
 try weft run -q --on ssh://h1,h2 "$root/examples/wordcount.c" book.txt
 same "a program that is built here" expected "$out"
+try weft run --on ssh://h1,h2 --clients 3 wordcount book.txt
+same "more clients than hosts" expected "$out"
+says "which all join" '.3 now.'
+fails_with "clients here" 2 'try: --on ssh://' weft run --clients 3 wordcount book.txt
+fails_with "clients that are no number" 2 'not a number from 1' weft run --on ssh://h1 --clients many wordcount book.txt
 weft run -q sort book.txt >expected
 try weft run -q --on ssh://h1,h2,h3 sort book.txt
 same "sort" expected "$out"
