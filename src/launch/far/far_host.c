@@ -30,16 +30,18 @@ enum {
 
 // $1: the hash of the program, $2: its size, $3: the mark. In one line and without single quotes, for every shell of a user.
 // Where there is no home to write to, the directory is in /tmp: it must be ours then. Programs of earlier versions go
-// when a new one comes.
+// when a new one comes. A host that lost its power may have kept the name of a copy and not its content, so its size is looked at.
+// Of several copies that come at once the first one stays, because an agent may run from it already.
 static const char script[] =
-    "umask 077; d=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/weft/bin; "
+    "umask 077; d=${XDG_CACHE_HOME:-${HOME:-/dev/null}/.cache}/weft/bin; "
     "if ! mkdir -p \"$d\" 2>/dev/null || [ ! -w \"$d\" ]; then "
     "d=${TMPDIR:-/tmp}/weft-$(id -u); mkdir -m 700 \"$d\" 2>/dev/null; "
     "if [ -h \"$d\" ] || [ ! -O \"$d\" ]; then "
     "echo \"weft: there is no directory for the program: HOME cannot be written to, nor $d\" >&2; exit 97; fi; fi; "
-    "p=$d/weft-$1; if [ ! -x \"$p\" ]; then t=$p.$$; echo \"$3 want\"; "
-    "if head -c \"$2\" >\"$t\" && s=$(sha256sum <\"$t\") && [ \"${s%% *}\" = \"$1\" ] && chmod 700 \"$t\" && mv -f \"$t\" \"$p\"; "
-    "then find \"$d\" -name \"weft-*\" -mtime +30 -exec rm -f {} +; "
+    "p=$d/weft-$1; if [ ! -x \"$p\" ] || [ $(wc -c <\"$p\") != \"$2\" ]; then rm -f \"$p\"; t=$p.$$; echo \"$3 want\"; "
+    "if head -c \"$2\" >\"$t\" && s=$(sha256sum <\"$t\") && [ \"${s%% *}\" = \"$1\" ] && chmod 700 \"$t\" && "
+    "{ ln \"$t\" \"$p\" 2>/dev/null || [ -x \"$p\" ] || mv -f \"$t\" \"$p\"; }; "
+    "then rm -f \"$t\"; find \"$d\" -name \"weft-*\" -mtime +30 -exec rm -f {} +; "
     "else rm -f \"$t\"; echo \"weft: the program did not arrive whole in $d\" >&2; exit 97; fi; fi; "
     "echo \"$3 have\"; exec \"$p\" agent";
 
@@ -291,7 +293,10 @@ static void take_greeting(struct far_host *host, weft_bytes bytes)
         }
     }
     if (text->has_failed || host->noise_bytes > NOISE_BYTES_MAX) {
-        (void)err_set(WEFT_DATA_LOSS, "it prints, and does not run our program");
+        (void)err_set(WEFT_DATA_LOSS,
+                      "it prints without an end instead of starting the agent\n"
+                      "  try: ssh %s true, which should print nothing",
+                      host->name);
         lose_broken(host);
     } else if (host->state == FAR_GREETING && text->size > 0) {
         take_frames(host, buf_bytes(text));
