@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 
 #include "cli/cluster_request.h"
+#include "launch/launch.h"
 
 static const struct args_option options_table_run[] = {
     REQUEST_OPTIONS_OF_CLUSTER REQUEST_OPTIONS_OF_ROLES{ARGS_HEADING, 0, NULL, NULL, "The run:"},
@@ -52,13 +53,20 @@ void help_format_cluster_run(struct buf *buf)
         "executable, 6 the time is over.\n");
 }
 
-static weft_err print_plan(const struct cluster_request *request, int *exit_code)
+static weft_err print_plan(struct cluster_request *request, int *exit_code)
 {
+    const struct launcher *launcher;
+    struct crew_spec *spec = &request->spec;
     struct buf text = {0};
+    weft_err err = launcher_find(request->options.on, &launcher);
+    if (!err && request->options.on && request->options.on != spec->on)
+        err = crew_spec_set_text(&spec->on, request->options.on);
+    if (err)
+        return err;
     if (request->options.json)
-        crew_spec_write(&text, &request->spec);
+        crew_spec_write(&text, spec);
     else
-        crew_spec_write_plan(&text, &request->spec);
+        crew_spec_write_plan(&text, spec);
     if (text.has_failed) {
         buf_fini(&text);
         return err_no_memory("for the plan");

@@ -531,7 +531,7 @@ static void tear_down(struct run *run)
     run_free_members(run);
     run_close_sinks(run);
     workdir_close(&run->journal);
-    workdir_close(&run->files);
+    run_close_files(run);
     run_close_archives(run);
     run_free_tensorboard(run);
     free(run->kept_journal);

@@ -120,7 +120,7 @@ static void append_journal(struct buf *text, const struct run *run,
     else if (run->journal.path)
         buf_format(text, "WEFT_JOURNAL=%s", run->journal.path);
     else if (place->directory && run->has_restarts)
-        buf_format(text, "WEFT_JOURNAL=%s/journal", place->directory);
+        buf_format(text, "WEFT_JOURNAL=%s/" LAUNCH_JOURNAL_NAME, place->directory);
 }
 
 // Agents name it on their hosts.

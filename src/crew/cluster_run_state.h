@@ -63,6 +63,11 @@ struct run_member {
 
 enum { RUN_OUT, RUN_ERR };
 
+// The files that the members of a role find on their hosts.
+struct run_sent {
+    VEC(struct crew_pair) files;
+};
+
 struct run {
     const struct cluster_run_options *options;
     struct crew crew;
@@ -85,6 +90,7 @@ struct run {
     struct launch_want *wants;            // of each member
     struct workdir journal;               // of this run alone
     struct workdir files;                 // in which members that have files run, on this machine
+    struct run_sent *sent;                // of each role, on other machines; NULL: members run here
     struct run_tensorboard *tensorboard;  // NULL: there is none
     struct environments *environments;    // where archives are unpacked; NULL: there are none
     struct run_archive *archives;
@@ -125,6 +131,7 @@ MUST_CHECK weft_err run_make_variables(struct run_member *member,
 // ---- Files (cluster_run_files.c) -------------------------------------------------------------------------------
 
 MUST_CHECK weft_err run_open_files(struct run *run);
+void run_close_files(struct run *run);
 
 // Unpacks the archives of roles, or measures them for hosts, before anything starts. Adds the variables of its archive to
 // a member's on this machine, or appends it to the files that are sent along.

@@ -131,7 +131,20 @@ void talk_restart(struct run_member *member, uint32_t delay_ms)
         json_append_uint(line, "restart", state->restarts);
         json_append_uint(line, "max_restarts", state->restarts_max);
         json_append_uint(line, "delay_ms", delay_ms);
+        if (member->is_lost)
+            json_append_bool(line, "keeps_journal", run->kept_journal != NULL);
         end_object(run);
+    } else if (!run->options->quiet && member->is_lost) {
+        const char *host = launch_get_place(run->launch, member->number).host;
+        buf_format(begin_line(run), "weft: %s is started again on another host", member->name);
+        if (run->kept_journal)
+            buf_format(begin_line(run), ", with the journals in %s", run->kept_journal);
+        else
+            buf_format(begin_line(run),
+                       "; a journal that it kept in WEFT_JOURNAL on %s is lost"
+                       " (--journal DIR names a directory that all hosts share)",
+                       host);
+        end_line(run);
     } else if (!run->options->quiet) {
         buf_format(begin_line(run), "weft: %s is started again (%" PRIu32 " of %" PRIu32 ")",
                    member->name, state->restarts, state->restarts_max);

@@ -15,6 +15,9 @@
 #include "sys/loop/loop.h"
 #include "sys/process/nursery.h"
 
+// Where members may keep journals, in the directory of the run on a host.
+#define LAUNCH_JOURNAL_NAME ".weft-journal"
+
 enum { LAUNCH_PORTS_MAX = 4 };  // that one member may ask for
 
 // What a member needs of its place. Zero: nothing in particular. All texts are borrowed until close.

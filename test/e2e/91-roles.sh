@@ -90,6 +90,8 @@ try run --spec complete.json --dry-run --json
 same "and its description means the same" complete.json "$out"
 fails_with "without it" 2 'needs at least one rendezvous' run --preset horovod --role rendezvous=0 true
 fails_with "weft rendezvous by itself" 2 'try: weft cluster run --preset horovod' weft rendezvous
+try run --on ssh://x,y --role a=1 --dry-run --json true
+check "--dry-run keeps the launcher" grep -q '^{"on":"ssh://x,y","roles"' "$out"
 run --role a=1 --dry-run sh -c 'echo "$HOME"' >"$out"
 check "--dry-run shows words as a shell takes them" grep -qF "sh -c 'echo \"\$HOME\"'" "$out"
 

@@ -92,6 +92,7 @@ until_so eval 'cluster logs a/1 | grep -q "start on h3"'
 check "and runs there" eval 'cluster logs a/1 | grep -q "start on h3"'
 check "which is not counted as a restart" [ "$(cluster status --json | python3 -c 'import json, sys; print(*[m["restarts"] for m in json.load(sys.stdin)["members"]])')" = '0 0' ]
 check "weft.log has the loss" eval 'cluster logs default weft | grep -q "the host h2 is lost"'
+check "and that a journal there is lost" eval 'cluster logs default weft | grep -q "a journal that it kept in WEFT_JOURNAL on h2 is lost"'
 hosts exec h3 sh -c 'kill -9 $(pgrep -x weft-agent)'
 until_so on_hosts default 'h1 h1'
 check "two losses: the host that is left has both" on_hosts default 'h1 h1'
@@ -100,6 +101,22 @@ try cluster wait
 check "no host is left: the run fails" [ "$code" = 3 ]
 check "and says so" eval 'cluster logs default weft | grep -q "there is no other host for it: all are lost"'
 cluster down -q
+nothing_left_on_hosts "nothing is left on any host"
+
+: >"$out"
+"$WEFT" cluster run --on ssh://h1,h2 --role a=1 --restart 1 --journal /tmp/shared sh -c "$sleeper" >"$out" 2>"$err" &
+pid=$!
+until_so grep -q 'start on h1' "$out"
+hosts exec h1 sh -c 'kill -STOP $(pgrep -x weft-agent)'
+# Two of the same member at once would be two lines of its name and host here.
+until_so grep -q 'start on h2' "$out"
+check "an agent that is stopped: its members have ended when they start elsewhere" [ -z "$(hosts exec h1 pgrep sleep)" ]
+says "with the journals that all hosts share" 'a/0 is started again on another host, with the journals in /tmp/shared'
+hosts exec h1 sh -c 'kill -CONT $(pgrep -x weft-agent)'
+until_so is_rid_of_members h1
+check "and it ends when it continues" is_rid_of_members h1
+kill -TERM $pid
+wait $pid
 nothing_left_on_hosts "nothing is left on any host"
 
 # --- an agent of another version ------------------------------------------------------------------------

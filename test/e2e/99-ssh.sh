@@ -65,6 +65,16 @@ try run --file server.py --role files=1 --role map=3 python3 server.py
 check "members listen at their addresses and find each other" [ "$code" = 0 ]
 check "with a program that was sent" [ "$(sed 's/^.*| //' "$out" | sort | uniq -c | xargs)" = '4 met 4 True' ]
 
+mkdir -p package/below/__pycache__
+echo 'print("from a directory")' >package/below/run.py
+touch package/__init__.py package/below/__init__.py package/below/__pycache__/old.pyc
+echo mine >token
+try run --role a=2 --file package --file code=package/below --file token sh -c 'python3 -B -m package.below.run; cat token; find . -type f ! -name ".weft*" | sort'
+sort -u "$out" | sed 's/^a\/[01]| //' | sort -u >sorted
+printf './code/__init__.py\n./code/run.py\n./package/__init__.py\n./package/below/__init__.py\n./package/below/run.py\n./token\nfrom a directory\nmine\n' | sort >expected
+same "directories are sent whole, and no name is taken" expected sorted
+rm token
+
 printf '#!/bin/sh\necho "sent to $(hostname)"\n' >own.sh
 chmod +x own.sh
 try run --role a=3 ./own.sh
@@ -93,6 +103,14 @@ END
 chmod +x flaky.sh
 try weft cluster run --ssh ./flaky.sh --on ssh://h1 --role a=1 echo here
 check "a connection that is closed at the beginning is tried again" [ "$code/$(cat "$out")/$(wc -l <tries)" = '0/a/0| here/3' ]
+
+on h1 'rm -r ~/.cache/weft'
+for i in 1 2 3 4 5 6; do weft cluster run --on ssh://h1 --role a=1 sh -c 'test -x "$WEFT_PROGRAM" && echo "there"' >"there$i" 2>&1 & done
+wait
+check "six runs that copy it at once" [ "$(cat there? | sort | uniq -c | xargs)" = '6 a/0| there' ]
+on h1 'for f in ~/.cache/weft/bin/weft-*; do : >$f; done'
+try weft cluster run --on ssh://h1 --role a=1 echo here
+check "a copy of the program that has lost its content is made again" [ "$code/$(cat "$out")" = '0/a/0| here' ]
 
 secret=only-here try run --role a=1 env
 check_not "the environment of this machine does not travel" grep -q 'secret=' "$out"
@@ -129,6 +147,7 @@ says "with the reason" 'a/2: h3 does not answer'
 hosts heal
 fails_with "a host that there is not" 4 'cannot start members on nowhere.invalid: .*resolve' weft cluster run --on ssh://h1,nowhere.invalid --role a=2 true
 fails_with "a typo" 2 'did you mean: ssh:' weft cluster run --on shh://h1 --role a=1 true
+fails_with "a typo with --dry-run" 2 'did you mean: ssh:' weft cluster run --on shh://h1 --dry-run --role a=1 true
 fails_with "no host" 2 'no host is named' weft cluster run --on ssh:// --role a=1 true
 fails_with "a host that would be an option" 2 'is not a host' weft cluster run --on ssh://-oProxyCommand=x --role a=1 true
 echo '{"a": ["127.0.0.1:2222"]}' >fixed.json

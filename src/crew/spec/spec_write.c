@@ -217,4 +217,6 @@ void crew_spec_write_plan(struct buf *buf, const struct crew_spec *spec)
     for (size_t i = 0; i < spec->roles.count; i++)
         if (spec->roles.items[i].instances > 0)
             write_row(buf, spec, &spec->roles.items[i], width);
+    if (spec->on)
+        buf_format(buf, "on %s\n", spec->on);
 }

@@ -298,7 +298,9 @@ static void lose_member(struct far *far, size_t number, weft_err err, const char
     struct far_member *member = &far->members[number];
     const struct launch_calls *calls = far->options.calls;
     const bool was_begun = member->state >= FAR_STARTING;
-    const struct launch_exit end = {.lost = why};
+    const bool was_running = member->state == FAR_RUNNING;
+    const struct launch_exit end = {
+        .lost = why, .lived_ns = was_running ? clock_now_ns() - member->started_ns : 0};
     member->state = FAR_UNPLACED;
     member->start.size = 0;
     if (was_begun)

@@ -6,6 +6,7 @@
 
 #include "launch/far/far_state.h"
 #include "sys/file/file.h"
+#include "sys/time/clock.h"
 
 enum { UNSENT_MAX = 256 << 10 };
 
@@ -330,6 +331,7 @@ static bool take_started(struct far_host *host, const Weft__AgentStarted *messag
         return true;
     }
     member->state = FAR_RUNNING;
+    member->started_ns = clock_now_ns();
     for (int i = 0; i < 2; i++) {
         member->credit[i] = FAR_WINDOW_BYTES;
         member->owed[i] = 0;

@@ -55,6 +55,7 @@ struct far_member {
     uint16_t ports[LAUNCH_PORTS_MAX];
     uint32_t port_count;
     bool is_moving;  // it had a place before
+    uint64_t started_ns;
     bool is_paused[2];
     int64_t credit[2];  // bytes that the agent may still send
     uint32_t owed[2];   // bytes that were taken and not granted again

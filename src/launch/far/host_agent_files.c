@@ -48,7 +48,7 @@ weft_err host_agent_write_token(struct host_agent *agent, const char *token)
 {
     struct buf path = {0}, text = {0};
     int fd = -1;
-    buf_format(&path, "%s/token", agent->directory.path);
+    buf_format(&path, "%s/.weft-token", agent->directory.path);
     buf_format(&text, "%s\n", token);
     weft_err err = path.has_failed || text.has_failed ? err_no_memory("for the token")
                                                       : file_create_private(buf_text(&path), &fd);

@@ -7,7 +7,7 @@
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 
-#define LOCK_NAME "alive"
+#define LOCK_NAME ".weft-alive"
 
 static const char prefix[] = "weft-work-";  // as sys/file/workdir.h names them
 
