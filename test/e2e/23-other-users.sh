@@ -55,6 +55,16 @@ if is_root && can_be_nobody; then
     check "one's own pipe is written to" timeout 20 "$WEFT" run -q sort text -o shared/own
     wait $!
     check "and read" cmp -s seen text
+    as_nobody ln -s "$PWD/precious" shared/bad-list
+    as_nobody ln -s "$PWD/made" shared/bad-list-2
+    printf '1\nx\n' >numbers
+    printf '#!/bin/sh\nwhile read -r line; do [ "$line" != x ] || exit 3; echo "$line"; done\n' >map
+    chmod +x map
+    for list in bad-list bad-list-2; do
+        fails_with "nor is a link followed by --bad-records" 5 "belongs to another user" \
+            weft run -q --force --skip-bad 1 --bad-records shared/$list --map ./map numbers
+    done
+    check "what they lead to is as it was, or not there" eval 'kept && [ ! -e made ]'
     mkdir root.out.d && chmod 777 root.out.d
     weft run -q wordcount text -o root.out.d/q/
     (umask 022 && as_nobody env XDG_CACHE_HOME=/nonexistent "$WEFT" run --force -q sort text -o root.out.d/q/) 2>q.err

@@ -65,7 +65,14 @@ weft_err file_create_private(const char *path, int *fd)
 
 weft_err file_create_named(const char *path, int *fd)
 {
-    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    struct stat status;
+    *fd = -1;
+    const weft_err err = own_check_named(path);
+    if (err)
+        return err;
+    // A link that comes only now has not been checked.
+    const bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | (is_link ? 0 : O_NOFOLLOW), 0666);
     return *fd < 0 ? err_errno("cannot create %s", path) : empty(path, fd);
 }
 

@@ -13,7 +13,7 @@ MUST_CHECK weft_err file_open(const char *path, int *fd);
 MUST_CHECK weft_err file_create(const char *path, int *fd);
 MUST_CHECK weft_err file_create_private(const char *path, int *fd);  // for us alone: mode 0600
 
-// The same for a file that the user has named: it may be a link, or no file at all.
+// The same for a file that the user has named: it may be a link, or no file at all, but not one that another user put there.
 MUST_CHECK weft_err file_create_named(const char *path, int *fd);
 
 // Creates a file that must not be there yet: ALREADY_EXISTS.

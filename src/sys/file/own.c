@@ -276,6 +276,18 @@ weft_err own_open_file(const char *path, int flags, mode_t mode, const char *wha
     return err;
 }
 
+weft_err own_check_named(const char *path)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0 || status.st_uid == geteuid() || status.st_uid == 0 ||
+        is_of_its_directory(path, status.st_uid))
+        return WEFT_OK;
+    return err_set(WEFT_PERMISSION_DENIED,
+                   "%s %s belongs to another user (number %u), who %s\n  try: another name",
+                   S_ISLNK(status.st_mode) ? "the link" : "the file", path, (unsigned)status.st_uid,
+                   S_ISLNK(status.st_mode) ? "chose where it leads" : "can read what is written");
+}
+
 static weft_err check_kept(int fd, const char *path, uint64_t *size)
 {
     struct stat status;

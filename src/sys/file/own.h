@@ -47,4 +47,9 @@ MUST_CHECK weft_err own_copy_permissions(int fd, const char *replaced);
 MUST_CHECK weft_err own_open_file(const char *path, int flags, mode_t mode, const char *what,
                                   int *fd);
 
+// Whether a file that the user has named may be written: another user can have put a link, a file or a named pipe under
+// that name. It must be ours, root's or of the owner of its directory, as the kernel can demand it in /tmp. A
+// name that is free is fine. PERMISSION_DENIED.
+MUST_CHECK weft_err own_check_named(const char *path);
+
 #endif

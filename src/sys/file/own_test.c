@@ -202,6 +202,39 @@ static void a_kept_file_is_ours_alone(void **state)
     assert_non_null(strstr(err_text(), "another user"));
 }
 
+// In a folder like /tmp, where another user may have been first. `put` in the test is that user.
+static void what_another_user_put_under_a_named_file_is_refused(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        return;
+    put("precious", "precious");
+    assert_int_equal(mkdir("shared", 0700), 0);
+    assert_int_equal(chmod("shared", 01777), 0);
+    assert_int_equal(symlink("../precious", "shared/link"), 0);
+    assert_int_equal(symlink("../new", "shared/to-nowhere"), 0);
+    put("shared/file", "theirs");
+    assert_int_equal(mkfifo("shared/pipe", 0666), 0);
+    static const char *const names[] = {"shared/link", "shared/to-nowhere", "shared/file",
+                                        "shared/pipe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int fd = -2;
+        assert_int_equal(lchown(names[i], OTHER_USER, OTHER_USER), 0);
+        assert_int_equal(file_create_named(names[i], &fd), WEFT_PERMISSION_DENIED);
+        assert_int_equal(fd, -1);
+        assert_non_null(strstr(err_text(), "another user"));
+    }
+    assert_holds("precious", "precious");
+    assert_holds("shared/file", "theirs");
+    assert_int_not_equal(access("new", F_OK), 0);
+    // In a directory of that user's it is for the caller to know.
+    int fd;
+    assert_int_equal(chown("shared", OTHER_USER, OTHER_USER), 0);
+    assert_int_equal(file_create_named("shared/file", &fd), WEFT_OK);
+    file_close(fd);
+    assert_holds("shared/file", "");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
@@ -214,6 +247,7 @@ int main(void)
         TEST(a_way_that_others_can_change_is_found),
         TEST(a_kept_file_is_ours_alone),
         TEST(what_belongs_to_another_user_is_refused),
+        TEST(what_another_user_put_under_a_named_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "sys/file/file.h"
 #include "sys/file/find.h"
+#include "sys/file/own.h"
 #include "sys/file/place.h"
 #include "sys/file/standard.h"
 
@@ -188,7 +189,9 @@ static weft_err check_place(const struct bad_list_place *list, const char *path)
     if (list->kind == FILE_DIRECTORY)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "%s is a directory\n  try: --bad-records with the name of a file", path);
-    weft_err code = WEFT_OK;
+    weft_err code = is_default(path) ? WEFT_OK : own_check_named(path);
+    if (code != WEFT_OK)
+        return code;
     if (is_default(path) && (list->kind != FILE_MISSING || find_is_link(path)))
         code = file_open_kept(path, &fd);
     else if (list->kind == FILE_MISSING)
