@@ -283,9 +283,9 @@ weft_err own_check_named(const char *path)
         is_of_its_directory(path, status.st_uid))
         return WEFT_OK;
     return err_set(WEFT_PERMISSION_DENIED,
-                   "%s %s belongs to another user (number %u), who %s\n  try: another name",
+                   "%s %s belongs to another user (number %u), and %s\n  try: another name",
                    S_ISLNK(status.st_mode) ? "the link" : "the file", path, (unsigned)status.st_uid,
-                   S_ISLNK(status.st_mode) ? "chose where it leads" : "can read what is written");
+                   S_ISLNK(status.st_mode) ? "may lead anywhere" : "that user can read it");
 }
 
 static weft_err check_kept(int fd, const char *path, uint64_t *size)
