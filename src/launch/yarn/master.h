@@ -7,7 +7,7 @@
 // The application master is this process. Unmanaged: the process of the user, which submits the application itself. Managed: one that YARN
 // has started in a container; it finds its token in the file of HADOOP_TOKEN_FILE_LOCATION. All else is the same.
 // Calls of YARN wait for answers, so threads make them: one for the resource manager, a few for node managers. They report to the loop.
-// A resource manager that restarts, or gives way to another one, is waited for and asked again for all that is outstanding; containers run on.
+// A resource manager that restarts, or gives way to another one, is waited for, and gets each outstanding ask again; containers run on.
 // Clusters with Kerberos are refused. Thread: that of the loop; reports come from the loop, never from inside a call.
 #ifndef LAUNCH_YARN_MASTER_H
 #define LAUNCH_YARN_MASTER_H
