@@ -8,7 +8,7 @@ check "two name nodes start" hadoop_configure_pair
 activate() {
     local i
     for ((i = 0; i < 20; i++)); do haadmin -transitionToActive --forceactive "$1" && return; sleep 0.5; done
-    tail -n 20 "$hadoop/log/dfs"
+    tail -n 20 "$hadoop/log/client"
     return 1
 }
 check "one becomes active" activate nn1
