@@ -1,7 +1,8 @@
 # What the tests with a real Hadoop source: its daemons, on loopback, below $hadoop (a directory).
 #
 #   hadoop_or_skip WHAT    first of all: has the jars and an empty $hadoop, or ends the test as skipped, saying why
-#   hadoop_jars            fetches the jars by Maven once, into build/hadoop (HADOOP_VERSION, default 3.4.1)
+#   hadoop_jars            fetches the jars by Maven once, into build/hadoop (HADOOP_VERSION, default 3.4.1), in at most
+#                          HADOOP_FETCH_SECONDS (900)
 #   hadoop_configure       writes the configuration; HADOOP_CONF_DIR is its directory
 #   hadoop_configure_pair  the same for two name nodes, hdfs://pair; and one data node
 #   hadoop_configure_yarn  after hadoop_configure: a resource manager and two node managers, yarn://$yarn_at
@@ -13,15 +14,16 @@
 #   yarn_await COUNT       until the resource manager answers and that many node managers run
 #   yarn_label             gives nodemanager2 the label gpu: once, the resource manager keeps it over a restart
 #   yarn_rest PATH [WORD...]   what the resource manager's web service answers; the words are curl's
+#   yarn_submit QUEUE LABEL COMMAND   an application whose first container runs the command; its id is $application
+#   yarn_await_file FILE [SECONDS]    until a command has written something there
 #   dfs WORD...            Hadoop's own command;   dfsadmin, yarn, rmadmin WORD...: further ones
 #
 # nodemanager2 has two of yarn.io/gpu. Besides the queue default there is the queue small, which never has more than a
 # quarter of the cluster; containers of default go (preemption) while small waits for its share.
-# Ports are 20000 and more above the usual ones, from $HADOOP_PORTS on.
+# The ports are the 400 from $HADOOP_PORTS on; without it, of a stretch that nobody uses.
 # shellcheck shell=bash disable=SC2154
 
 HADOOP_VERSION=${HADOOP_VERSION:-3.4.1}
-HADOOP_PORTS=${HADOOP_PORTS:-27000}
 hadoop=${hadoop:-} root=${root:?}
 jars=$root/build/hadoop/$HADOOP_VERSION
 java_words=(-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Djava.net.preferIPv4Stack=true
@@ -30,19 +32,36 @@ java_words=(-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData -Djava.net
 hadoop_jars() {
     [ "$jars/.complete" -nt "$root/test/hadoop/pom.xml" ] && return 0
     mkdir -p "$jars"
-    mvn -B -ntp -q -f "$root/test/hadoop/pom.xml" -Dhadoop="$HADOOP_VERSION" \
+    timeout "${HADOOP_FETCH_SECONDS:-900}" mvn -B -ntp -q -f "$root/test/hadoop/pom.xml" -Dhadoop="$HADOOP_VERSION" \
         org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
         -DoutputDirectory="$jars" -DincludeScope=runtime && touch "$jars/.complete"
 }
 
+# free_stretch: the first port of 400 in a row that are free, below those that outgoing connections get.
+free_stretch() {
+    python3 -B -c 'import random, socket
+def is_free(port):
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return not probe.bind(("127.0.0.1", port))
+for first in random.sample(range(18000, 32000, 400), 35):
+    try:
+        if all(is_free(first + i) for i in range(400)):
+            print(first)
+            break
+    except OSError:
+        pass'
+}
+
 hadoop_or_skip() {
     local tool reason=
-    for tool in java mvn curl; do
+    for tool in java mvn curl python3; do
         command -v $tool >/dev/null || { reason="there is no $tool (tools/packages.sh oracle)"; break; }
     done
     [ -n "$reason" ] || (HOME=$(getent passwd "$(id -u)" | cut -d: -f6) && hadoop_jars) >"$dir/jars" 2>&1 ||
         { note <"$dir/jars"; reason="the jars of Hadoop $HADOOP_VERSION cannot be fetched"; }
     [ -z "$reason" ] || { skip "$1" "$reason"; finish; exit; }
+    HADOOP_PORTS=${HADOOP_PORTS:-$(free_stretch)}
     hadoop=$dir/hadoop
     mkdir "$hadoop"
     trap 'hadoop_end; cleanup' EXIT
@@ -255,6 +274,26 @@ yarn_label() {
     node=$(yarn_rest nodes | grep -o "\"id\":\"[^\"]*:$((HADOOP_PORTS + 320))\"" | cut -d '"' -f 4)
     yarn_rest "add-node-labels?$user" -f -H 'Content-Type: application/json' -d '{"nodeLabelInfo":[{"name":"gpu","exclusivity":"true"}]}' &&
         yarn_rest "nodes/$node/replace-labels?labels=gpu&$user" -f -X POST && yarn_rest "nodes/$node" | grep -q '"nodeLabels":\["gpu"\]'
+}
+
+yarn_submit() {
+    local user
+    user=user.name=$(id -un)
+    application=$(yarn_rest "apps/new-application?$user" -X POST | grep -o 'application_[0-9_]*' | head -n 1)
+    yarn_rest "apps?$user" -f -H 'Content-Type: application/json' -d "{\"application-id\": \"$application\",
+        \"application-name\": \"test\", \"application-type\": \"shell\", \"queue\": \"$1\", \"app-node-label-expression\": \"$2\",
+        \"am-container-spec\": {\"commands\": {\"command\": \"$3\"}}, \"max-app-attempts\": 1,
+        \"resource\": {\"memory\": 64, \"vCores\": 1}}"
+}
+
+yarn_await_file() { # FILE [SECONDS]
+    local i
+    for ((i = 0; i < ${2:-30} * 10; i++)); do
+        [ -s "$1" ] && return
+        sleep 0.1
+    done
+    yarn_rest "apps/$application"
+    return 1
 }
 
 # hadoop_client CLASS WORD...: a command of Hadoop's own.
