@@ -61,7 +61,18 @@ weft queue close killed
 mkfifo killed.go
 "$WEFT" queue take --all killed > >(read -r _ <killed.go; cat >killed.all; touch killed.end) &
 taker=$!
-until_state killed '"size":[1-9][0-9]*,.*"leased":0,'
+# Stuck: it has taken some, what it could write is done, and there is nothing new for half a second.
+is_stuck() {
+    local i was
+    until_state killed '"size":[1-9][0-9]\{0,2\},.*"leased":0,' || return
+    for ((i = 0; i < 200; i++)); do
+        was=$(state killed)
+        sleep 0.5
+        [ "$(state killed)" = "$was" ] && return
+    done
+    return 1
+}
+check "it takes until nothing more fits" is_stuck
 kill -9 $taker
 wait $taker 2>/dev/null
 echo >killed.go
