@@ -3,6 +3,7 @@
 
 #include "sys/net/interface.h"
 
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "sys/net/net_state.h"
 
 // "fe80::1%eth0" has its interface with it.
 static bool read_address(const char *text, struct sockaddr_storage *address, socklen_t *size)
@@ -73,4 +76,43 @@ bool interface_find_towards(const char *address, char name[INTERFACE_NAME_BYTES]
                          getsockname(fd, (struct sockaddr *)&own, &own_size) == 0;
     close(fd);
     return has_way && find(&own, name);
+}
+
+// Numbers need no library of the system to be found (getnameinfo would load some for names).
+static bool write_own(int fd, char own[INTERFACE_ADDRESS_BYTES])
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+        struct sockaddr_storage storage;
+    } address;
+    socklen_t size = sizeof address;
+    if (getsockname(fd, &address.any, &size) != 0)
+        return false;
+    const bool is_six = address.any.sa_family == AF_INET6;
+    const void *number = is_six ? (const void *)&address.six.sin6_addr : &address.four.sin_addr;
+    return inet_ntop(address.any.sa_family, number, own, INTERFACE_ADDRESS_BYTES) != NULL;
+}
+
+weft_err interface_find_own(const struct net_address *other, char own[INTERFACE_ADDRESS_BYTES])
+{
+    struct net_endpoint ends[NET_ENDPOINTS_MAX];
+    struct net_address address = *other;
+    size_t count = 0;
+    bool is_found = false;
+    if (address.port == 0)
+        address.port = 9;
+    const weft_err err = net_resolve(&address, false, ends, &count);
+    for (size_t i = 0; !err && !is_found && i < count; i++) {
+        const int fd = socket(ends[i].storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        is_found = fd >= 0 &&
+                   connect(fd, (const struct sockaddr *)&ends[i].storage, ends[i].size) == 0 &&
+                   write_own(fd, own);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (!err && !is_found)
+        return err_set(WEFT_UNAVAILABLE, "this machine has no way to %s", other->host);
+    return err;
 }

@@ -30,11 +30,26 @@ static void what_is_no_address_of_ours_has_none(void **state)
     assert_string_equal(name, "kept");
 }
 
+static void our_own_address_is_that_of_the_way(void **state)
+{
+    const struct net_address here = {.host = "127.0.0.2"}, six = {.host = "::1", .port = 7},
+                             nowhere = {.host = "no-such-host.invalid"};
+    char own[INTERFACE_ADDRESS_BYTES] = "kept";
+    (void)state;
+    assert_int_equal(interface_find_own(&nowhere, own), WEFT_UNAVAILABLE);
+    assert_string_equal(own, "kept");
+    assert_int_equal(interface_find_own(&here, own), WEFT_OK);
+    assert_true(strncmp(own, "127.", 4) == 0);
+    if (interface_find_own(&six, own) == WEFT_OK)  // a machine may have no IPv6
+        assert_string_equal(own, "::1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_loopback_has_its_address),
         cmocka_unit_test(what_is_no_address_of_ours_has_none),
+        cmocka_unit_test(our_own_address_is_that_of_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
