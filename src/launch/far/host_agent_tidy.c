@@ -34,15 +34,28 @@ static weft_err look(void *owner, const char *name)
     return WEFT_OK;
 }
 
+// It gets its name when it is locked: an agent that starts at the same moment would take it for one that was left.
+static weft_err lock_own(struct host_agent *agent)
+{
+    struct buf lock = {0}, early = {0};
+    buf_format(&lock, "%s/%s", agent->directory.path, LOCK_NAME);
+    buf_format(&early, "%s.new", buf_text(&lock));
+    weft_err err = lock.has_failed || early.has_failed ? err_no_memory("for a path") : WEFT_OK;
+    if (!err)
+        err = file_create_held(buf_text(&early), &agent->lock);
+    if (!err)
+        err = file_rename(buf_text(&early), buf_text(&lock));
+    buf_fini(&lock);
+    buf_fini(&early);
+    return err;
+}
+
 void host_agent_tidy(struct host_agent *agent, const char *tmp)
 {
     struct tidy tidy = {.tmp = tmp, .own = agent->directory.path};
-    struct buf lock = {0};
-    buf_format(&lock, "%s/%s", agent->directory.path, LOCK_NAME);
     // Without the lock the directory is not known as left later: that is all.
-    if (lock.has_failed || file_create_held(buf_text(&lock), &agent->lock))
-        agent->lock = -1;
-    buf_fini(&lock);
+    if (lock_own(agent))
+        err_clear();
     if (file_list(tmp, look, &tidy))
         err_clear();
     err_clear();
