@@ -119,9 +119,13 @@ static void format_agent(struct buf *buf)
         "weft cluster run --on ssh://HOST, and speaks to it on its standard input and output.\n"
         "\n"
         "Usage: weft agent\n"
+        "       weft agent --join HOST:PORT --place NAME --token-file FILE\n"
         "\n"
-        "It ends, and kills its members, when its standard input ends or the launcher\n"
-        "has not been heard for 4 seconds.\n");
+        "With --join it connects to the launcher instead. The file has the secret of the two,\n"
+        "and may be a token file of Hadoop.\n"
+        "\n"
+        "It ends, and kills its members, when its standard input or the connection ends, or the\n"
+        "launcher has not been heard for 4 seconds.\n");
 }
 
 static void format_rendezvous(struct buf *buf)

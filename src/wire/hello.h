@@ -34,6 +34,8 @@ enum hello_purpose {
     HELLO_FOR_FETCH = 2,    // bytes of files (transport/fetch.h)
     HELLO_FOR_LINE = 3,     // likewise, but the side that connects serves them (transport/lines.h)
     HELLO_FOR_RELAY = 4,    // likewise, of a peer of the side that listens (transport/relays.h)
+    HELLO_FOR_AGENT =
+        5,  // of members on another machine, to their launcher (launch/far/far_join.c)
 };
 
 // A member's description of itself. hello_client_start sets `wire_version` and `version`.

@@ -115,6 +115,8 @@ weft_err far_open(struct launch **launch, const struct launcher *launcher,
         err = add_hosts(far, hosts, host_count);
     if (!err)
         err = load_token(far);
+    if (!err && !route->make_command)
+        err = far_open_door(far);
     if (!err)
         err = far_find_program(far);
     if (!err) {
@@ -230,6 +232,7 @@ void far_describe(struct launch *launch, size_t number, struct buf *text)
         [FAR_COPYING] = "is being sent the program",
         [FAR_GREETING] = "has not started its agent",
         [FAR_READY] = "has not started it",
+        [FAR_CUT] = "has closed the connection",
         [FAR_LEAVING] = "ends",
         [FAR_GONE] = "is lost",
     };
@@ -341,7 +344,7 @@ static void closing_over(void *owner)
 static bool has_connections(const struct far *far)
 {
     for (size_t i = 0; i < far->host_count; i++)
-        if (far->hosts[i].child.nursery)
+        if (far_is_connected(&far->hosts[i]))
             return true;
     return false;
 }
@@ -389,6 +392,7 @@ void far_close(struct launch *launch)
         dismiss_agents(far);
     for (size_t i = 0; i < far->host_count; i++)
         free_host(&far->hosts[i]);
+    far_close_door(far);
     for (size_t i = 0; far->members && i < far->options.count; i++) {
         buf_fini(&far->members[i].start);
         VEC_FINI(&far->members[i].files);

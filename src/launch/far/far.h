@@ -1,6 +1,7 @@
 // far: the launcher of other machines, whatever the way to them: one agent on each host, and a stream of frames to it.
 //
-// A launcher says which hosts there are and which command here leads to a shell command there (struct far_route); all else
+// A launcher says which hosts there are and which command here leads to a shell command there, or starts agents that connect to this
+// process by themselves (struct far_route); all else
 // is the same for each: the program is copied once for its content, agents are greeted, members spread over hosts, watched,
 // and lost with their host. See far_frames.h for the words, host_agent.h for the other side.
 // Thread: that of the loop.
@@ -9,6 +10,7 @@
 
 #include "base/vec.h"
 #include "launch/launch.h"
+#include "sys/secure/secret.h"
 
 // Words of a command line, owned.
 struct far_command {
@@ -27,12 +29,15 @@ struct far_end {
 };
 
 struct far_route {
-    // Appends the words of the command that runs `script` by sh on the host, with `arguments` as $1, $2... (NULL-terminated),
+    // NULL: agents come by themselves, see below. Else it appends the words of the command that runs `script` by sh on the host, with `arguments` as $1, $2... (NULL-terminated),
     // its standard input and output being those of the command.
     weft_err (*make_command)(void *owner, const char *host, const char *script,
                              const char *const *arguments, struct far_command *words);
     // Why the host could not be reached: sets the error, with advice. *is_passing: another try may help.
     weft_err (*explain)(void *owner, const char *host, const struct far_end *end, bool *is_passing);
+    // Of agents that come by themselves: the connection of one has ended, or is silent. The launcher calls far_end_host, now or when it
+    // knows the reason; until then the members of the host are taken for running.
+    void (*cut)(void *owner, size_t host);
     const char *const *
         keep;  // variables of hosts that members get besides the usual ones; NULL-terminated; NULL: none
     uint32_t connecting_max;  // how many are reached at a time
@@ -65,6 +70,20 @@ bool far_has_host(const struct launch *launch, size_t host);
 
 // Like far_move, to that host. One that was lost is another host now, under another name, and connected to again.
 void far_move_to(struct launch *launch, size_t member, size_t host, const char *name);
+
+// ---- For launchers whose agents connect to this process (weft agent --join) --------------------------------------------------
+
+// The port at which agents are awaited, on all interfaces; and the token that they have to prove, which is made for this launch.
+uint16_t far_port(const struct launch *launch);
+const struct secret *far_secret(const struct launch *launch);
+
+// Appends the name that the next agent of a host has to give: --place. It changes when the host is lost and moved to again.
+void far_append_place(const struct launch *launch, size_t host, struct buf *text);
+
+// The host will do nothing any more: its members are lost. `why` is a sentence.
+void far_end_host(struct launch *launch, size_t host, weft_err err, const char *why);
+
+// ---- Others ------------------------------------------------------------------------------------------------------------
 
 // The owner of the route, for the launcher's own close.
 void *far_owner(const struct launch *launch);

@@ -55,6 +55,9 @@ void far_drop_connection(struct far_host *host)
         loop_watch_free(*watches[i]);
         *watches[i] = NULL;
     }
+    if (host->guest)
+        guest_free(host->guest);
+    host->guest = NULL;
     if (host->child.nursery)
         outlet_close(&host->out);
     child_end(&host->child);
@@ -97,6 +100,7 @@ void far_renew_host(struct far_host *host)
             err_clear();  // out of memory: it stays with us
     free(host->why);
     host->address = host->directory = host->interface = host->why = NULL;
+    host->generation++;
     host->state = FAR_IDLE;
 }
 
@@ -140,6 +144,11 @@ static void flush_again(void *owner)
 
 void far_flush(struct far_host *host)
 {
+    if (host->guest) {
+        far_send_pieces(host);
+        loop_stream_flush(guest_stream(host->guest));
+        return;
+    }
     if (!host->child.nursery || host->child.in < 0)
         return;
     for (;;) {
@@ -166,15 +175,15 @@ void far_flush(struct far_host *host)
 
 void far_say(struct far_host *host, Weft__FrameType type, const ProtobufCMessage *message)
 {
-    if (!host->child.nursery)
+    if (!far_is_connected(host))
         return;
-    if (message_append(&host->out.unsent, type, message))
+    if (message_append(far_out(host), type, message))
         lose_broken(host);
     else
         far_flush(host);
 }
 
-static void greet(struct far_host *host)
+void far_greet(struct far_host *host)
 {
     static const char *const usual[] = {"PATH",    "HOME",  "LANG",  "USER",
                                         "LOGNAME", "SHELL", "TMPDIR"};
@@ -240,7 +249,7 @@ static bool take_frame(struct far_host *host, Weft__FrameType type, const Protob
     return true;
 }
 
-static void take_frames(struct far_host *host, weft_bytes bytes)
+void far_take_frames(struct far_host *host, weft_bytes bytes)
 {
     weft_err err = frame_parser_feed(&host->parser, bytes.data, bytes.size);
     for (bool has_frame = true; !err && has_frame;) {
@@ -285,7 +294,7 @@ static void take_greeting(struct far_host *host, weft_bytes bytes)
         memmove(text->data, text->data + used, text->size - used);
         text->size -= used;
         if (has_it) {
-            greet(host);
+            far_greet(host);
         } else {
             host->state = FAR_COPYING;
             host->sent = 0;
@@ -299,7 +308,7 @@ static void take_greeting(struct far_host *host, weft_bytes bytes)
                       host->name);
         lose_broken(host);
     } else if (host->state == FAR_GREETING && text->size > 0) {
-        take_frames(host, buf_bytes(text));
+        far_take_frames(host, buf_bytes(text));
         text->size = 0;
     }
 }
@@ -326,7 +335,7 @@ static bool read_once(struct far_host *host)
     if (host->state < FAR_GREETING)
         take_greeting(host, bytes);
     else
-        take_frames(host, bytes);
+        far_take_frames(host, bytes);
     return true;
 }
 
@@ -447,6 +456,8 @@ static void connect_host(struct far_host *host)
     host->errors.size = 0;
     host->heard_ns = host->begun_ns = clock_now_ns();
     host->is_suspect = false;
+    if (host->far->door)
+        return;  // it comes by itself
     const weft_err err = start_command(host);
     if (err) {
         struct err_kept kept;
@@ -498,7 +509,9 @@ static void check_silence(struct far_host *host, uint64_t now_ns)
         far_flush(host);
     if (now_ns - host->heard_ns < limit_ms * 1000000)
         return;
-    if (host->is_suspect)
+    if (host->is_suspect && host->guest)
+        far_note_cut(host);
+    else if (host->is_suspect)
         lose_silent(host);
     else
         host->is_suspect = true;
@@ -511,9 +524,11 @@ void far_tick(void *owner)
     const bool beats = now_ns - far->beat_ns >= (uint64_t)FAR_BEAT_MS * 1000000;
     if (beats)
         far->beat_ns = now_ns;
+    if (beats && far->door)
+        far_tick_door(far);
     for (size_t i = 0; i < far->host_count; i++) {
         struct far_host *host = &far->hosts[i];
-        if (!host->child.nursery)
+        if (!far_is_connected(host))
             continue;
         if (beats && (host->state == FAR_GREETING || host->state == FAR_READY))
             far_say(host, WEFT__FRAME_TYPE__FRAME_AGENT_BEAT, NULL);

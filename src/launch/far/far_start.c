@@ -102,7 +102,7 @@ static void offer_next_file(struct far_host *host)
 void far_send_pieces(struct far_host *host)
 {
     static char block[FAR_PIECE_BYTES_MAX];  // there is one thread, and nothing stays here
-    while (host->sending && host->fd >= 0 && outlet_unsent(&host->out) < UNSENT_MAX) {
+    while (host->sending && host->fd >= 0 && far_unsent(host) < UNSENT_MAX) {
         const struct far_file *file = &host->far->files.items[host->sending - 1];
         Weft__AgentPiece piece = WEFT__AGENT_PIECE__INIT;
         const uint64_t left = file->size - host->sent;
@@ -117,7 +117,7 @@ void far_send_pieces(struct far_host *host)
         if (got > 0) {
             piece.number = (uint32_t)(host->sending - 1);
             piece.data = message_bytes((weft_bytes){block, got});
-            if (message_append(&host->out.unsent, WEFT__FRAME_TYPE__FRAME_AGENT_PIECE, &piece.base))
+            if (message_append(far_out(host), WEFT__FRAME_TYPE__FRAME_AGENT_PIECE, &piece.base))
                 err_clear();
         }
         host->sent += got;
@@ -135,7 +135,7 @@ static void send_start(struct far_host *host, struct far_member *member)
     for (size_t i = 0; i < member->files.count; i++)
         if (host->files.items[member->files.items[i]] != FAR_THERE)
             return;
-    buf_append(&host->out.unsent, member->start.data, member->start.size);
+    buf_append(far_out(host), member->start.data, member->start.size);
     member->start.size = 0;
     far_flush(host);
 }

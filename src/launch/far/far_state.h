@@ -2,6 +2,7 @@
 //
 //   far.c          hosts and members: places, moves, the end
 //   far_host.c     one host: the command that leads there, the copy of the program, the session with its agent
+//   far_join.c     agents that connect to this process by themselves; where bytes for an agent go
 //   far_start.c    what members need to start: files that are sent first, credits for their output
 //   far_program.c  the program that is copied
 #ifndef LAUNCH_FAR_FAR_STATE_H
@@ -10,6 +11,8 @@
 #include "launch/far/far.h"
 #include "launch/far/far_frames.h"
 #include "sys/file/outlet.h"
+#include "sys/net/net.h"
+#include "transport/door.h"
 
 enum far_host_state {
     FAR_IDLE,        // waits for its turn
@@ -18,6 +21,7 @@ enum far_host_state {
     FAR_COPYING,     // the program is on its way
     FAR_GREETING,    // the agent has been greeted
     FAR_READY,
+    FAR_CUT,      // the connection has ended, and the launcher looks for the reason
     FAR_LEAVING,  // asked to end
     FAR_GONE,     // it was lost, could not be reached, or has ended
 };
@@ -29,8 +33,10 @@ struct far_host {
     char *name;
     enum far_host_state state;
     uint32_t tries;
-    struct child child;  // .nursery NULL: there is no connection
+    struct child child;  // .nursery NULL: there is no command
     struct outlet out;
+    struct guest *guest;  // an agent that has connected by itself; NULL: there is none
+    uint32_t generation;  // how often it was another host
     struct loop_watch *readable, *errors_readable, *ended, *writable;
     struct loop_timer *rest;
     struct buf greeting;  // what came before the mark
@@ -77,6 +83,9 @@ struct far {
     void *owner;
     struct far_host *hosts;
     size_t host_count;
+    struct net_listener listener;  // for agents that come by themselves
+    struct door *door;             // NULL: commands lead to agents
+    struct secret secret;          // that they prove
     struct far_member *members;
     VEC(struct far_file) files;
     VEC(char *) retired;  // texts of places that members have left
@@ -117,6 +126,26 @@ void far_drop_connection(struct far_host *host);
 // Forgets all of a host that is gone: it may be connected to again.
 void far_renew_host(struct far_host *host);
 void far_tick(void *owner);
+
+// Says hello to an agent whose stream is there.
+void far_greet(struct far_host *host);
+
+// Takes what an agent has sent.
+void far_take_frames(struct far_host *host, weft_bytes bytes);
+
+// The stream has ended, or is silent.
+void far_note_cut(struct far_host *host);
+
+// ---- The stream of a host, a command's pipes or a connection -----------------------------------------------------
+
+bool far_is_connected(const struct far_host *host);
+struct buf *far_out(struct far_host *host);  // bytes are appended here, and go with far_flush
+size_t far_unsent(const struct far_host *host);
+
+// Listens for agents. Strangers are dropped by far_tick_door, about once a second.
+MUST_CHECK weft_err far_open_door(struct far *far);
+void far_tick_door(struct far *far);
+void far_close_door(struct far *far);
 
 // ---- Members and files ---------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 #include "launch/far/host_agent_state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,6 @@
 #include "sys/time/clock.h"
 
 enum {
-    READ_BYTES = 64 << 10,
     UNSENT_FULL_BYTES = 1 << 20,
     UNSENT_RESUME_BYTES = 256 << 10,
     LAST_WORDS_MS = 2000,  // for unsent frames when the agent ends by itself
@@ -22,34 +22,17 @@ enum {
 
 // ---- Out -------------------------------------------------------------------------------------------------
 
-static void leave(struct host_agent *agent)
+void host_agent_leave(struct host_agent *agent)
 {
     agent->is_ending = true;
-    loop_stop(agent->loop);
+    if (agent->loop)
+        loop_stop(agent->loop);
 }
 
-static void flush(struct host_agent *agent);
-
-static void flush_again(void *owner)
+// A member is not read while much of what others have written waits.
+static void note_unsent(struct host_agent *agent)
 {
-    flush(owner);
-}
-
-static void flush(struct host_agent *agent)
-{
-    // A launcher that does not read any more has gone: its side of the other stream ends, too.
-    if (outlet_flush(&agent->out, "the launcher")) {
-        err_clear();
-        leave(agent);
-        return;
-    }
-    const size_t unsent = outlet_unsent(&agent->out);
-    if (unsent > 0 && !agent->writable && agent->out.ready >= 0)
-        agent->writable = loop_watch_new(agent->loop, agent->out.ready, flush_again, agent);
-    if (unsent == 0 && agent->writable) {
-        loop_watch_free(agent->writable);
-        agent->writable = NULL;
-    }
+    const size_t unsent = host_agent_unsent(agent);
     const bool was_full = agent->is_full;
     agent->is_full = unsent > (was_full ? UNSENT_RESUME_BYTES : UNSENT_FULL_BYTES);
     if (agent->is_full != was_full)
@@ -58,8 +41,8 @@ static void flush(struct host_agent *agent)
 
 void host_agent_say(struct host_agent *agent, Weft__FrameType type, const ProtobufCMessage *message)
 {
-    if (message_append(&agent->out.unsent, type, message))
-        leave(agent);
+    if (message_append(host_agent_out(agent), type, message))
+        host_agent_leave(agent);
 }
 
 void host_agent_fail(struct host_agent *agent, weft_err err)
@@ -68,15 +51,21 @@ void host_agent_fail(struct host_agent *agent, weft_err err)
     failed.code = message_code(err);
     failed.text = (char *)err_text();
     host_agent_say(agent, WEFT__FRAME_TYPE__FRAME_AGENT_FAILED, &failed.base);
+    if (agent->stream.place)
+        fprintf(stderr, "weft: %s\n", err_text());
+    agent->failure = err;
     err_clear();
-    leave(agent);
+    host_agent_leave(agent);
 }
 
 static void turn_ended(void *owner)
 {
     struct host_agent *agent = owner;
-    if (!agent->is_ending && outlet_unsent(&agent->out) > 0)
-        flush(agent);
+    if (agent->is_ending)
+        return;
+    if (host_agent_unsent(agent) > 0)
+        host_agent_flush(agent);
+    note_unsent(agent);
 }
 
 // ---- In --------------------------------------------------------------------------------------------------
@@ -102,9 +91,9 @@ static void greet(struct host_agent *agent, const Weft__AgentHello *hello)
     if (!err)
         err = make_journal(agent);
     if (!err)
-        err = host_agent_find_address(&address, interface);
+        err = host_agent_find_address(agent, &address, interface);
     if (!err)
-        err = host_agent_name_launcher();
+        err = host_agent_name_launcher(agent);
     if (!err)
         err = host_agent_keep_environment(hello);
     if (!err && *hello->token)
@@ -165,15 +154,17 @@ static void obey(struct host_agent *agent, Weft__FrameType type, const ProtobufC
         host_agent_credit(agent, (const Weft__AgentCredit *)message);
         break;
     case WEFT__FRAME_TYPE__FRAME_AGENT_STOP:
-        leave(agent);
+        host_agent_leave(agent);
         break;
     default:  // a heartbeat
         break;
     }
 }
 
-static void take_bytes(struct host_agent *agent, weft_bytes bytes)
+void host_agent_take_bytes(struct host_agent *agent, weft_bytes bytes)
 {
+    agent->heard_ns = clock_now_ns();
+    agent->is_suspect = false;
     weft_err err = frame_parser_feed(&agent->parser, bytes.data, bytes.size);
     for (bool has_frame = true; !err && has_frame && !agent->is_ending;) {
         struct frame frame = {0};
@@ -190,21 +181,6 @@ static void take_bytes(struct host_agent *agent, weft_bytes bytes)
         host_agent_fail(agent, err);
 }
 
-static void read_input(void *owner)
-{
-    static char block[READ_BYTES];  // there is one thread, and nothing stays here
-    struct host_agent *agent = owner;
-    size_t got = 0;
-    if (file_read_some(STDIN_FILENO, "the launcher", block, sizeof block, &got) || got == 0) {
-        err_clear();
-        leave(agent);
-        return;
-    }
-    agent->heard_ns = clock_now_ns();
-    agent->is_suspect = false;
-    take_bytes(agent, (weft_bytes){block, got});
-}
-
 // A process that was stopped finds its clock far ahead and bytes that wait: it looks a second time.
 static void tick(void *owner)
 {
@@ -218,17 +194,17 @@ static void tick(void *owner)
     if (now_ns - agent->heard_ns < (uint64_t)agent->silence_ms * 1000000)
         return;
     if (agent->is_suspect)
-        leave(agent);
+        host_agent_leave(agent);
     agent->is_suspect = true;
 }
 
 // ---- The life --------------------------------------------------------------------------------------------
 
 // In this order: processes are forked before there is anything that they should not hold.
-static weft_err set_up(struct host_agent *agent)
+static weft_err set_up(struct host_agent *agent, const struct host_agent_options *options)
 {
     const char *given = getenv("TMPDIR"), *tmp = given && *given ? given : "/tmp";
-    weft_err err = outlet_open(&agent->out, STDOUT_FILENO);
+    weft_err err = host_agent_open_stream(agent, options);
     if (!err)
         err = workdir_open(&agent->directory, tmp);
     if (err)
@@ -240,19 +216,19 @@ static weft_err set_up(struct host_agent *agent)
     host_agent_tidy(agent, tmp);
     loop_set_turn(agent->loop, (struct loop_turn){.ended = turn_ended}, agent);
     process_allow_descriptors();
-    agent->readable = loop_watch_new(agent->loop, STDIN_FILENO, read_input, agent);
     agent->tick = loop_timer_new(agent->loop, FAR_TICK_MS, FAR_TICK_MS, tick, agent);
-    return agent->readable && agent->tick ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+    return agent->tick ? host_agent_begin_stream(agent) : WEFT_RESOURCE_EXHAUSTED;
 }
 
 // The unsent frames may have the reason why the agent ends; its reader may have gone.
 static void say_last_words(struct host_agent *agent)
 {
     const uint64_t until_ns = clock_now_ns() + (uint64_t)LAST_WORDS_MS * 1000000;
-    while (outlet_unsent(&agent->out) > 0 && clock_now_ns() < until_ns &&
-           !outlet_flush(&agent->out, "the launcher"))
-        if (outlet_unsent(&agent->out) > 0)
-            clock_sleep_ms(1);
+    host_agent_flush(agent);
+    while (host_agent_unsent(agent) > 0 && clock_now_ns() < until_ns) {
+        clock_sleep_ms(1);
+        host_agent_flush(agent);
+    }
     err_clear();
 }
 
@@ -261,17 +237,17 @@ static void tear_down(struct host_agent *agent)
     host_agent_end_members(agent);
     host_agent_drop_intake(agent);
     host_agent_end_archives(agent);
-    if (agent->loop)
-        loop_free(agent->loop);
     nursery_free(agent->nursery);
     if (agent->lock >= 0)
         file_close(agent->lock);
     workdir_close(&agent->directory);
+    host_agent_close_stream(agent);  // last: the launcher sees that nothing is left
+    if (agent->loop)
+        loop_free(agent->loop);
     frame_parser_fini(&agent->parser);
-    outlet_close(&agent->out);
 }
 
-int host_agent_run(void)
+int host_agent_run(const struct host_agent_options *options)
 {
     struct host_agent agent = {
         .silence_ms = FAR_GREETING_MS,
@@ -281,21 +257,14 @@ int host_agent_run(void)
         .directory = {.alive = -1},
         .parser = {.payload_bytes_max = FAR_FRAME_BYTES_MAX},
     };
-    const weft_err err = set_up(&agent);
+    const weft_err err = set_up(&agent, options);
     // The processes that it has forked have another name, so that they outlive it to end its members and remove its files.
     process_set_name("weft-agent");
-    if (err && !agent.loop) {
-        Weft__AgentFailed failed = WEFT__AGENT_FAILED__INIT;
-        failed.code = message_code(err);
-        failed.text = (char *)err_text();
-        if (message_append(&agent.out.unsent, WEFT__FRAME_TYPE__FRAME_AGENT_FAILED, &failed.base))
-            err_clear();
-    } else if (err) {
+    if (err)
         host_agent_fail(&agent, err);
-    } else {
+    else
         loop_run(agent.loop);
-    }
     say_last_words(&agent);
     tear_down(&agent);
-    return err ? err_exit_code(err) : 0;
+    return agent.failure ? err_exit_code(agent.failure) : 0;
 }

@@ -67,10 +67,13 @@ weft_err host_agent_write_token(struct host_agent *agent, const char *token)
 
 // ---- Address ---------------------------------------------------------------------------------------------
 
-// The launcher's machine as this host sees it: sshd says it in SSH_CONNECTION ("address port address port": the client's, then ours), srun
+// The launcher's machine as this host sees it: a connection says it; sshd says it in SSH_CONNECTION ("address port address port": the client's, then ours), srun
 // where it was run. False: neither does.
-static bool find_launcher(char address[64])
+static bool find_launcher(const struct host_agent *agent, char address[64])
 {
+    char own[INTERFACE_ADDRESS_BYTES];
+    if (host_agent_find_ends(agent, own, address))
+        return true;
     const char *connection = getenv("SSH_CONNECTION"), *srun = getenv("SLURM_LAUNCH_NODE_IPADDR");
     if (connection && sscanf(connection, "%63s", address) == 1 && strpbrk(address, ".:"))
         return true;
@@ -78,11 +81,15 @@ static bool find_launcher(char address[64])
 }
 
 // sshd says at which address it was reached. Elsewhere the name of the host has to do.
-weft_err host_agent_find_address(struct buf *address, char interface[INTERFACE_NAME_BYTES])
+weft_err host_agent_find_address(const struct host_agent *agent, struct buf *address,
+                                 char interface[INTERFACE_NAME_BYTES])
 {
     const char *connection = getenv("SSH_CONNECTION");
     char host[MACHINE_NAME_BYTES_MAX], own[64] = "", other[64] = "";
-    if (connection && sscanf(connection, "%*s %*s %63s", own) == 1 && strpbrk(own, ".:")) {
+    if (host_agent_find_ends(agent, own, other)) {
+        interface_find(own, interface);
+        buf_append_text(address, own);
+    } else if (connection && sscanf(connection, "%*s %*s %63s", own) == 1 && strpbrk(own, ".:")) {
         char *zone = strchr(own, '%');
         if (zone)
             *zone = 0;  // "fe80::1%eth0" means something on this host only
@@ -90,21 +97,21 @@ weft_err host_agent_find_address(struct buf *address, char interface[INTERFACE_N
         buf_append_text(address, own);
     } else {
         machine_host_name(host);
-        if (find_launcher(other))
+        if (find_launcher(agent, other))
             interface_find_towards(other, interface);
         buf_append_text(address, host);
     }
     return address->has_failed ? err_no_memory("for an address") : WEFT_OK;
 }
 
-weft_err host_agent_name_launcher(void)
+weft_err host_agent_name_launcher(const struct host_agent *agent)
 {
     char other[64] = "", text[80] = "";
     char *own = NULL;
     const weft_err err = command_own_path(&own);
     if (err)
         return err;
-    if (find_launcher(other))
+    if (find_launcher(agent, other))
         snprintf(text, sizeof text, strchr(other, ':') ? "[%s]" : "%s", other);
     const bool is_set =
         setenv("WEFT_PROGRAM", own, 1) == 0 && (!*text || setenv("WEFT_LAUNCHER", text, 1) == 0);

@@ -1,6 +1,7 @@
 // The parts of an agent.
 //
-//   host_agent.c          the life: the stream of frames, heartbeats, the end
+//   host_agent.c          the life: frames, heartbeats, the end
+//   host_agent_stream.c   bytes from and to the launcher: standard input and output, or a connection
 //   host_agent_members.c  members: the launcher local:, one for each, with its reports as frames
 //   host_agent_archive.c  archives, in a thread: finding and unpacking takes seconds
 //   host_agent_tidy.c     directories that agents before it have left
@@ -10,10 +11,27 @@
 
 #include "base/sha256.h"
 #include "launch/far/far_frames.h"
+#include "launch/far/host_agent.h"
 #include "launch/launch.h"
 #include "sys/file/outlet.h"
 #include "sys/file/workdir.h"
 #include "sys/net/interface.h"
+#include "sys/secure/secret.h"
+#include "transport/dial.h"
+
+// The stream to the launcher.
+struct host_agent_stream {
+    struct outlet out;  // standard output, or
+    struct loop_watch *readable, *writable;
+    struct net_route *route;  // the way to the launcher; NULL: it is standard input and output
+    struct dial *dial;        // NULL: it is tried again
+    struct loop_timer *rest, *limit;
+    struct net_address address;
+    struct secret token;
+    const char *place;
+    uint32_t tries;
+    uint64_t begun_ns;
+};
 
 // Made when the launcher speaks of it for the first time.
 struct host_agent_member {
@@ -41,9 +59,8 @@ struct host_agent {
     struct nursery *nursery;
     struct workdir directory;
     int lock;  // in it, held as long as this process lives; -1: none
-    struct loop_watch *readable, *writable;
+    struct host_agent_stream stream;
     struct loop_timer *tick;
-    struct outlet out;
     struct frame_parser parser;
     bool is_greeted, is_ending, is_suspect;
     uint64_t heard_ns, beat_ns;
@@ -53,6 +70,7 @@ struct host_agent {
     struct host_agent_intake intake;
     struct host_agent_archives *archives;  // NULL: none was spoken of
     bool is_full;                          // much is unsent: members are not read
+    weft_err failure;                      // why it ends; WEFT_OK: nothing has failed
 };
 
 // Appends a frame to the unsent ones; `message` NULL: without payload. The end of a turn sends.
@@ -61,6 +79,29 @@ void host_agent_say(struct host_agent *agent, Weft__FrameType type,
 
 // Says by this thread's error why the agent has to end, and ends it.
 void host_agent_fail(struct host_agent *agent, weft_err err);
+
+// Ends it: nothing is wrong.
+void host_agent_leave(struct host_agent *agent);
+
+// What the launcher has sent.
+void host_agent_take_bytes(struct host_agent *agent, weft_bytes bytes);
+
+// ---- The stream --------------------------------------------------------------------------------------------
+
+// Before the processes of the agent are forked, and when its loop is there.
+MUST_CHECK weft_err host_agent_open_stream(struct host_agent *agent,
+                                           const struct host_agent_options *options);
+MUST_CHECK weft_err host_agent_begin_stream(struct host_agent *agent);
+void host_agent_close_stream(struct host_agent *agent);
+
+struct buf *host_agent_out(struct host_agent *agent);  // bytes are appended here
+size_t host_agent_unsent(const struct host_agent *agent);
+void host_agent_flush(struct host_agent *agent);
+
+// Whether the launcher is on this machine, and the addresses by which both reach each other. False: a connection does not say.
+MUST_CHECK bool host_agent_find_ends(const struct host_agent *agent,
+                                     char own[INTERFACE_ADDRESS_BYTES],
+                                     char launcher[INTERFACE_ADDRESS_BYTES]);
 
 // ---- Members -----------------------------------------------------------------------------------------------
 
@@ -86,10 +127,10 @@ MUST_CHECK weft_err host_agent_write_token(struct host_agent *agent, const char 
 
 // What members find besides: WEFT_PROGRAM, the program that this agent is, and WEFT_LAUNCHER, the address by which this host reaches
 // the machine of the launcher, where that is known. Before the environment is made.
-MUST_CHECK weft_err host_agent_name_launcher(void);
+MUST_CHECK weft_err host_agent_name_launcher(const struct host_agent *agent);
 
 // The address by which other hosts reach this one, and the network interface that has it; "": not known.
-MUST_CHECK weft_err host_agent_find_address(struct buf *address,
+MUST_CHECK weft_err host_agent_find_address(const struct host_agent *agent, struct buf *address,
                                             char interface[INTERFACE_NAME_BYTES]);
 
 void host_agent_take_file(struct host_agent *agent, const Weft__AgentFile *message);
