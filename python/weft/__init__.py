@@ -6,7 +6,8 @@
 
     counts = dict(weft.run(map=lambda line: line.split(), fold=weft.count, inputs="books/"))
 
-`weft.cluster()` joins the cluster that TF_CONFIG describes. `weft.tasks` and `weft.tf1` are modules of their own.
+`weft.cluster()` joins the cluster that TF_CONFIG describes. `weft.tasks` and `weft.tf1` are modules of their own. `weft.run_on_yarn()`
+and the names with it are those of tf-yarn (`weft.tf_yarn`).
 """
 from . import _weft
 from ._weft import (Aborted, AlreadyExists, Barrier, Cancelled, DataLoss, DeadlineExceeded, Error,
@@ -19,19 +20,21 @@ TYPE_CHECKING = False  # as in typing, which takes long to import
 if TYPE_CHECKING:
     from ._cluster import Cluster, Kv, Var, cluster, connect
     from .job import Result, TaskError, run
+    from .tf_yarn import Metrics, NodeLabel, RunFailed, TaskSpec, run_on_yarn
 
 __version__: str = _weft.version()
 __all__ = [
     "Aborted", "AlreadyExists", "Barrier", "Cancelled", "Cluster", "DataLoss", "DeadlineExceeded", "Error",
-    "FailedPrecondition", "Internal", "InvalidArgument", "Item", "Kv", "NotFound", "OutOfRange",
-    "PermissionDenied", "Queue", "ResourceExhausted", "Result", "TaskError", "Unauthenticated", "Unavailable", "Unimplemented",
+    "FailedPrecondition", "Internal", "InvalidArgument", "Item", "Kv", "Metrics", "NodeLabel", "NotFound", "OutOfRange",
+    "PermissionDenied", "Queue", "ResourceExhausted", "Result", "RunFailed", "TaskError", "TaskSpec", "Unauthenticated", "Unavailable", "Unimplemented",
     "Unknown", "Var", "__version__", "cluster", "connect",
-    "count", "run", "words",
+    "count", "run", "run_on_yarn", "words",
 ]
 
 # Found when they are first asked for: an interpreter that runs a job does not need them.
 _LATER = {"Cluster": "_cluster", "Kv": "_cluster", "Var": "_cluster", "cluster": "_cluster", "connect": "_cluster",
-          "Result": "job", "TaskError": "job", "run": "job"}
+          "Result": "job", "TaskError": "job", "run": "job",
+          **dict.fromkeys(["Metrics", "NodeLabel", "RunFailed", "TaskSpec", "run_on_yarn"], "tf_yarn")}
 
 
 def __getattr__(name):
