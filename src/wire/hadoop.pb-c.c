@@ -2572,6 +2572,51 @@ void   hadoop__new_app__free_unpacked
   assert(message->base.descriptor == &hadoop__new_app__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   hadoop__lifetime__init
+                     (Hadoop__Lifetime         *message)
+{
+  static const Hadoop__Lifetime init_value = HADOOP__LIFETIME__INIT;
+  *message = init_value;
+}
+size_t hadoop__lifetime__get_packed_size
+                     (const Hadoop__Lifetime *message)
+{
+  assert(message->base.descriptor == &hadoop__lifetime__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__lifetime__pack
+                     (const Hadoop__Lifetime *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__lifetime__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__lifetime__pack_to_buffer
+                     (const Hadoop__Lifetime *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__lifetime__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Lifetime *
+       hadoop__lifetime__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Lifetime *)
+     protobuf_c_message_unpack (&hadoop__lifetime__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__lifetime__free_unpacked
+                     (Hadoop__Lifetime *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__lifetime__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   hadoop__submission__init
                      (Hadoop__Submission         *message)
 {
@@ -2752,6 +2797,51 @@ void   hadoop__app_report__free_unpacked
   assert(message->base.descriptor == &hadoop__app_report__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   hadoop__usage__init
+                     (Hadoop__Usage         *message)
+{
+  static const Hadoop__Usage init_value = HADOOP__USAGE__INIT;
+  *message = init_value;
+}
+size_t hadoop__usage__get_packed_size
+                     (const Hadoop__Usage *message)
+{
+  assert(message->base.descriptor == &hadoop__usage__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__usage__pack
+                     (const Hadoop__Usage *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__usage__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__usage__pack_to_buffer
+                     (const Hadoop__Usage *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__usage__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Usage *
+       hadoop__usage__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Usage *)
+     protobuf_c_message_unpack (&hadoop__usage__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__usage__free_unpacked
+                     (Hadoop__Usage *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__usage__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   hadoop__report_answer__init
                      (Hadoop__ReportAnswer         *message)
 {
@@ -2795,6 +2885,96 @@ void   hadoop__report_answer__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &hadoop__report_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__get_reports__init
+                     (Hadoop__GetReports         *message)
+{
+  static const Hadoop__GetReports init_value = HADOOP__GET_REPORTS__INIT;
+  *message = init_value;
+}
+size_t hadoop__get_reports__get_packed_size
+                     (const Hadoop__GetReports *message)
+{
+  assert(message->base.descriptor == &hadoop__get_reports__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__get_reports__pack
+                     (const Hadoop__GetReports *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__get_reports__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__get_reports__pack_to_buffer
+                     (const Hadoop__GetReports *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__get_reports__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__GetReports *
+       hadoop__get_reports__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__GetReports *)
+     protobuf_c_message_unpack (&hadoop__get_reports__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__get_reports__free_unpacked
+                     (Hadoop__GetReports *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__get_reports__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__reports_answer__init
+                     (Hadoop__ReportsAnswer         *message)
+{
+  static const Hadoop__ReportsAnswer init_value = HADOOP__REPORTS_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__reports_answer__get_packed_size
+                     (const Hadoop__ReportsAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__reports_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__reports_answer__pack
+                     (const Hadoop__ReportsAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__reports_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__reports_answer__pack_to_buffer
+                     (const Hadoop__ReportsAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__reports_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__ReportsAnswer *
+       hadoop__reports_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__ReportsAnswer *)
+     protobuf_c_message_unpack (&hadoop__reports_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__reports_answer__free_unpacked
+                     (Hadoop__ReportsAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__reports_answer__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   hadoop__kill__init
@@ -2975,6 +3155,186 @@ void   hadoop__nodes_answer__free_unpacked
   if(!message)
     return;
   assert(message->base.descriptor == &hadoop__nodes_answer__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__get_queue__init
+                     (Hadoop__GetQueue         *message)
+{
+  static const Hadoop__GetQueue init_value = HADOOP__GET_QUEUE__INIT;
+  *message = init_value;
+}
+size_t hadoop__get_queue__get_packed_size
+                     (const Hadoop__GetQueue *message)
+{
+  assert(message->base.descriptor == &hadoop__get_queue__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__get_queue__pack
+                     (const Hadoop__GetQueue *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__get_queue__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__get_queue__pack_to_buffer
+                     (const Hadoop__GetQueue *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__get_queue__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__GetQueue *
+       hadoop__get_queue__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__GetQueue *)
+     protobuf_c_message_unpack (&hadoop__get_queue__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__get_queue__free_unpacked
+                     (Hadoop__GetQueue *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__get_queue__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__queue_figures__init
+                     (Hadoop__QueueFigures         *message)
+{
+  static const Hadoop__QueueFigures init_value = HADOOP__QUEUE_FIGURES__INIT;
+  *message = init_value;
+}
+size_t hadoop__queue_figures__get_packed_size
+                     (const Hadoop__QueueFigures *message)
+{
+  assert(message->base.descriptor == &hadoop__queue_figures__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__queue_figures__pack
+                     (const Hadoop__QueueFigures *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__queue_figures__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__queue_figures__pack_to_buffer
+                     (const Hadoop__QueueFigures *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__queue_figures__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__QueueFigures *
+       hadoop__queue_figures__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__QueueFigures *)
+     protobuf_c_message_unpack (&hadoop__queue_figures__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__queue_figures__free_unpacked
+                     (Hadoop__QueueFigures *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__queue_figures__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__queue__init
+                     (Hadoop__Queue         *message)
+{
+  static const Hadoop__Queue init_value = HADOOP__QUEUE__INIT;
+  *message = init_value;
+}
+size_t hadoop__queue__get_packed_size
+                     (const Hadoop__Queue *message)
+{
+  assert(message->base.descriptor == &hadoop__queue__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__queue__pack
+                     (const Hadoop__Queue *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__queue__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__queue__pack_to_buffer
+                     (const Hadoop__Queue *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__queue__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Queue *
+       hadoop__queue__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Queue *)
+     protobuf_c_message_unpack (&hadoop__queue__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__queue__free_unpacked
+                     (Hadoop__Queue *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__queue__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
+void   hadoop__queue_answer__init
+                     (Hadoop__QueueAnswer         *message)
+{
+  static const Hadoop__QueueAnswer init_value = HADOOP__QUEUE_ANSWER__INIT;
+  *message = init_value;
+}
+size_t hadoop__queue_answer__get_packed_size
+                     (const Hadoop__QueueAnswer *message)
+{
+  assert(message->base.descriptor == &hadoop__queue_answer__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__queue_answer__pack
+                     (const Hadoop__QueueAnswer *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__queue_answer__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__queue_answer__pack_to_buffer
+                     (const Hadoop__QueueAnswer *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__queue_answer__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__QueueAnswer *
+       hadoop__queue_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__QueueAnswer *)
+     protobuf_c_message_unpack (&hadoop__queue_answer__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__queue_answer__free_unpacked
+                     (Hadoop__QueueAnswer *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__queue_answer__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
 void   hadoop__register__init
@@ -7546,7 +7906,58 @@ const ProtobufCMessageDescriptor hadoop__new_app__descriptor =
   (ProtobufCMessageInit) hadoop__new_app__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor hadoop__submission__field_descriptors[11] =
+static const ProtobufCFieldDescriptor hadoop__lifetime__field_descriptors[2] =
+{
+  {
+    "type",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Lifetime, has_type),
+    offsetof(Hadoop__Lifetime, type),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "seconds",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__Lifetime, has_seconds),
+    offsetof(Hadoop__Lifetime, seconds),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__lifetime__field_indices_by_name[] = {
+  1,   /* field[1] = seconds */
+  0,   /* field[0] = type */
+};
+static const ProtobufCIntRange hadoop__lifetime__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__lifetime__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Lifetime",
+  "Lifetime",
+  "Hadoop__Lifetime",
+  "hadoop",
+  sizeof(Hadoop__Lifetime),
+  2,
+  hadoop__lifetime__field_descriptors,
+  hadoop__lifetime__field_indices_by_name,
+  1,  hadoop__lifetime__number_ranges,
+  (ProtobufCMessageInit) hadoop__lifetime__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__submission__field_descriptors[14] =
 {
   {
     "app",
@@ -7657,6 +8068,18 @@ static const ProtobufCFieldDescriptor hadoop__submission__field_descriptors[11] 
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "keeps_containers",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__Submission, has_keeps_containers),
+    offsetof(Hadoop__Submission, keeps_containers),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "tags",
     12,
     PROTOBUF_C_LABEL_REPEATED,
@@ -7680,27 +8103,53 @@ static const ProtobufCFieldDescriptor hadoop__submission__field_descriptors[11] 
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "places",
+    17,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Submission, n_places),
+    offsetof(Hadoop__Submission, places),
+    &hadoop__resource_request__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "lifetimes",
+    18,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Submission, n_lifetimes),
+    offsetof(Hadoop__Submission, lifetimes),
+    &hadoop__lifetime__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned hadoop__submission__field_indices_by_name[] = {
   0,   /* field[0] = app */
   6,   /* field[6] = attempts_max */
   4,   /* field[4] = context */
   5,   /* field[5] = is_unmanaged */
-  10,   /* field[10] = label */
+  9,   /* field[9] = keeps_containers */
+  11,   /* field[11] = label */
+  13,   /* field[13] = lifetimes */
   1,   /* field[1] = name */
+  12,   /* field[12] = places */
   3,   /* field[3] = priority */
   2,   /* field[2] = queue */
   7,   /* field[7] = resource */
-  9,   /* field[9] = tags */
+  10,   /* field[10] = tags */
   8,   /* field[8] = type */
 };
-static const ProtobufCIntRange hadoop__submission__number_ranges[4 + 1] =
+static const ProtobufCIntRange hadoop__submission__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 7, 5 },
-  { 12, 9 },
-  { 16, 10 },
-  { 0, 11 }
+  { 16, 11 },
+  { 0, 14 }
 };
 const ProtobufCMessageDescriptor hadoop__submission__descriptor =
 {
@@ -7710,10 +8159,10 @@ const ProtobufCMessageDescriptor hadoop__submission__descriptor =
   "Hadoop__Submission",
   "hadoop",
   sizeof(Hadoop__Submission),
-  11,
+  14,
   hadoop__submission__field_descriptors,
   hadoop__submission__field_indices_by_name,
-  4,  hadoop__submission__number_ranges,
+  3,  hadoop__submission__number_ranges,
   (ProtobufCMessageInit) hadoop__submission__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
@@ -7793,7 +8242,7 @@ const ProtobufCMessageDescriptor hadoop__get_report__descriptor =
   (ProtobufCMessageInit) hadoop__get_report__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor hadoop__app_report__field_descriptors[9] =
+static const ProtobufCFieldDescriptor hadoop__app_report__field_descriptors[18] =
 {
   {
     "app",
@@ -7844,6 +8293,30 @@ static const ProtobufCFieldDescriptor hadoop__app_report__field_descriptors[9] =
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "host",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, host),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "port",
+    6,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__AppReport, has_port),
+    offsetof(Hadoop__AppReport, port),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "state",
     8,
     PROTOBUF_C_LABEL_OPTIONAL,
@@ -7880,12 +8353,84 @@ static const ProtobufCFieldDescriptor hadoop__app_report__field_descriptors[9] =
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
+    "start_ms",
+    11,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__AppReport, has_start_ms),
+    offsetof(Hadoop__AppReport, start_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "finish_ms",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__AppReport, has_finish_ms),
+    offsetof(Hadoop__AppReport, finish_ms),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
     "final_status",
     13,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_INT32,
     offsetof(Hadoop__AppReport, has_final_status),
     offsetof(Hadoop__AppReport, final_status),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "usage",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, usage),
+    &hadoop__usage__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "attempt",
+    16,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, attempt),
+    &hadoop__app_attempt_id__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "progress",
+    17,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FLOAT,
+    offsetof(Hadoop__AppReport, has_progress),
+    offsetof(Hadoop__AppReport, progress),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "type",
+    18,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__AppReport, type),
     NULL,
     NULL,
     0,             /* flags */
@@ -7903,25 +8448,45 @@ static const ProtobufCFieldDescriptor hadoop__app_report__field_descriptors[9] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "tags",
+    20,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__AppReport, n_tags),
+    offsetof(Hadoop__AppReport, tags),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned hadoop__app_report__field_indices_by_name[] = {
   0,   /* field[0] = app */
-  6,   /* field[6] = diagnostics */
-  7,   /* field[7] = final_status */
-  8,   /* field[8] = master_token */
+  13,   /* field[13] = attempt */
+  8,   /* field[8] = diagnostics */
+  11,   /* field[11] = final_status */
+  10,   /* field[10] = finish_ms */
+  4,   /* field[4] = host */
+  16,   /* field[16] = master_token */
   3,   /* field[3] = name */
+  5,   /* field[5] = port */
+  14,   /* field[14] = progress */
   2,   /* field[2] = queue */
-  4,   /* field[4] = state */
-  5,   /* field[5] = url */
+  9,   /* field[9] = start_ms */
+  6,   /* field[6] = state */
+  17,   /* field[17] = tags */
+  15,   /* field[15] = type */
+  7,   /* field[7] = url */
+  12,   /* field[12] = usage */
   1,   /* field[1] = user */
 };
-static const ProtobufCIntRange hadoop__app_report__number_ranges[4 + 1] =
+static const ProtobufCIntRange hadoop__app_report__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 8, 4 },
-  { 13, 7 },
-  { 19, 8 },
-  { 0, 9 }
+  { 8, 6 },
+  { 16, 13 },
+  { 0, 18 }
 };
 const ProtobufCMessageDescriptor hadoop__app_report__descriptor =
 {
@@ -7931,11 +8496,63 @@ const ProtobufCMessageDescriptor hadoop__app_report__descriptor =
   "Hadoop__AppReport",
   "hadoop",
   sizeof(Hadoop__AppReport),
-  9,
+  18,
   hadoop__app_report__field_descriptors,
   hadoop__app_report__field_indices_by_name,
-  4,  hadoop__app_report__number_ranges,
+  3,  hadoop__app_report__number_ranges,
   (ProtobufCMessageInit) hadoop__app_report__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__usage__field_descriptors[2] =
+{
+  {
+    "containers",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Usage, has_containers),
+    offsetof(Hadoop__Usage, containers),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "used",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Usage, used),
+    &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__usage__field_indices_by_name[] = {
+  0,   /* field[0] = containers */
+  1,   /* field[1] = used */
+};
+static const ProtobufCIntRange hadoop__usage__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 3, 1 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor hadoop__usage__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Usage",
+  "Usage",
+  "Hadoop__Usage",
+  "hadoop",
+  sizeof(Hadoop__Usage),
+  2,
+  hadoop__usage__field_descriptors,
+  hadoop__usage__field_indices_by_name,
+  2,  hadoop__usage__number_ranges,
+  (ProtobufCMessageInit) hadoop__usage__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor hadoop__report_answer__field_descriptors[1] =
@@ -7974,6 +8591,122 @@ const ProtobufCMessageDescriptor hadoop__report_answer__descriptor =
   hadoop__report_answer__field_indices_by_name,
   1,  hadoop__report_answer__number_ranges,
   (ProtobufCMessageInit) hadoop__report_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__get_reports__field_descriptors[4] =
+{
+  {
+    "types",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__GetReports, n_types),
+    offsetof(Hadoop__GetReports, types),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "states",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__GetReports, n_states),
+    offsetof(Hadoop__GetReports, states),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "users",
+    3,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__GetReports, n_users),
+    offsetof(Hadoop__GetReports, users),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "tags",
+    10,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__GetReports, n_tags),
+    offsetof(Hadoop__GetReports, tags),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__get_reports__field_indices_by_name[] = {
+  1,   /* field[1] = states */
+  3,   /* field[3] = tags */
+  0,   /* field[0] = types */
+  2,   /* field[2] = users */
+};
+static const ProtobufCIntRange hadoop__get_reports__number_ranges[2 + 1] =
+{
+  { 1, 0 },
+  { 10, 3 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__get_reports__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.GetReports",
+  "GetReports",
+  "Hadoop__GetReports",
+  "hadoop",
+  sizeof(Hadoop__GetReports),
+  4,
+  hadoop__get_reports__field_descriptors,
+  hadoop__get_reports__field_indices_by_name,
+  2,  hadoop__get_reports__number_ranges,
+  (ProtobufCMessageInit) hadoop__get_reports__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__reports_answer__field_descriptors[1] =
+{
+  {
+    "reports",
+    1,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__ReportsAnswer, n_reports),
+    offsetof(Hadoop__ReportsAnswer, reports),
+    &hadoop__app_report__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__reports_answer__field_indices_by_name[] = {
+  0,   /* field[0] = reports */
+};
+static const ProtobufCIntRange hadoop__reports_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__reports_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.ReportsAnswer",
+  "ReportsAnswer",
+  "Hadoop__ReportsAnswer",
+  "hadoop",
+  sizeof(Hadoop__ReportsAnswer),
+  1,
+  hadoop__reports_answer__field_descriptors,
+  hadoop__reports_answer__field_indices_by_name,
+  1,  hadoop__reports_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__reports_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor hadoop__kill__field_descriptors[2] =
@@ -8139,6 +8872,383 @@ const ProtobufCMessageDescriptor hadoop__nodes_answer__descriptor =
   hadoop__nodes_answer__field_indices_by_name,
   1,  hadoop__nodes_answer__number_ranges,
   (ProtobufCMessageInit) hadoop__nodes_answer__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__get_queue__field_descriptors[4] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_REQUIRED,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__GetQueue, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_applications",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__GetQueue, has_has_applications),
+    offsetof(Hadoop__GetQueue, has_applications),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "has_children",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__GetQueue, has_has_children),
+    offsetof(Hadoop__GetQueue, has_children),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "is_recursive",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_BOOL,
+    offsetof(Hadoop__GetQueue, has_is_recursive),
+    offsetof(Hadoop__GetQueue, is_recursive),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__get_queue__field_indices_by_name[] = {
+  1,   /* field[1] = has_applications */
+  2,   /* field[2] = has_children */
+  3,   /* field[3] = is_recursive */
+  0,   /* field[0] = name */
+};
+static const ProtobufCIntRange hadoop__get_queue__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 4 }
+};
+const ProtobufCMessageDescriptor hadoop__get_queue__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.GetQueue",
+  "GetQueue",
+  "Hadoop__GetQueue",
+  "hadoop",
+  sizeof(Hadoop__GetQueue),
+  4,
+  hadoop__get_queue__field_descriptors,
+  hadoop__get_queue__field_indices_by_name,
+  1,  hadoop__get_queue__number_ranges,
+  (ProtobufCMessageInit) hadoop__get_queue__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__queue_figures__field_descriptors[8] =
+{
+  {
+    "running",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_running),
+    offsetof(Hadoop__QueueFigures, running),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pending",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_pending),
+    offsetof(Hadoop__QueueFigures, pending),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "available_mb",
+    8,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_available_mb),
+    offsetof(Hadoop__QueueFigures, available_mb),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "used_mb",
+    9,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_used_mb),
+    offsetof(Hadoop__QueueFigures, used_mb),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pending_mb",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_pending_mb),
+    offsetof(Hadoop__QueueFigures, pending_mb),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "available_cores",
+    12,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_available_cores),
+    offsetof(Hadoop__QueueFigures, available_cores),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "used_cores",
+    13,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_used_cores),
+    offsetof(Hadoop__QueueFigures, used_cores),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "pending_cores",
+    14,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT64,
+    offsetof(Hadoop__QueueFigures, has_pending_cores),
+    offsetof(Hadoop__QueueFigures, pending_cores),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__queue_figures__field_indices_by_name[] = {
+  5,   /* field[5] = available_cores */
+  2,   /* field[2] = available_mb */
+  1,   /* field[1] = pending */
+  7,   /* field[7] = pending_cores */
+  4,   /* field[4] = pending_mb */
+  0,   /* field[0] = running */
+  6,   /* field[6] = used_cores */
+  3,   /* field[3] = used_mb */
+};
+static const ProtobufCIntRange hadoop__queue_figures__number_ranges[3 + 1] =
+{
+  { 2, 0 },
+  { 8, 2 },
+  { 12, 5 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor hadoop__queue_figures__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.QueueFigures",
+  "QueueFigures",
+  "Hadoop__QueueFigures",
+  "hadoop",
+  sizeof(Hadoop__QueueFigures),
+  8,
+  hadoop__queue_figures__field_descriptors,
+  hadoop__queue_figures__field_indices_by_name,
+  3,  hadoop__queue_figures__number_ranges,
+  (ProtobufCMessageInit) hadoop__queue_figures__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__queue__field_descriptors[8] =
+{
+  {
+    "name",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Queue, name),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FLOAT,
+    offsetof(Hadoop__Queue, has_share),
+    offsetof(Hadoop__Queue, share),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "share_max",
+    3,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FLOAT,
+    offsetof(Hadoop__Queue, has_share_max),
+    offsetof(Hadoop__Queue, share_max),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "used",
+    4,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_FLOAT,
+    offsetof(Hadoop__Queue, has_used),
+    offsetof(Hadoop__Queue, used),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "state",
+    5,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_INT32,
+    offsetof(Hadoop__Queue, has_state),
+    offsetof(Hadoop__Queue, state),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "children",
+    6,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Queue, n_children),
+    offsetof(Hadoop__Queue, children),
+    &hadoop__queue__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "labels",
+    8,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_STRING,
+    offsetof(Hadoop__Queue, n_labels),
+    offsetof(Hadoop__Queue, labels),
+    NULL,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "figures",
+    10,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Queue, figures),
+    &hadoop__queue_figures__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__queue__field_indices_by_name[] = {
+  5,   /* field[5] = children */
+  7,   /* field[7] = figures */
+  6,   /* field[6] = labels */
+  0,   /* field[0] = name */
+  1,   /* field[1] = share */
+  2,   /* field[2] = share_max */
+  4,   /* field[4] = state */
+  3,   /* field[3] = used */
+};
+static const ProtobufCIntRange hadoop__queue__number_ranges[3 + 1] =
+{
+  { 1, 0 },
+  { 8, 6 },
+  { 10, 7 },
+  { 0, 8 }
+};
+const ProtobufCMessageDescriptor hadoop__queue__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Queue",
+  "Queue",
+  "Hadoop__Queue",
+  "hadoop",
+  sizeof(Hadoop__Queue),
+  8,
+  hadoop__queue__field_descriptors,
+  hadoop__queue__field_indices_by_name,
+  3,  hadoop__queue__number_ranges,
+  (ProtobufCMessageInit) hadoop__queue__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__queue_answer__field_descriptors[1] =
+{
+  {
+    "queue",
+    1,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__QueueAnswer, queue),
+    &hadoop__queue__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__queue_answer__field_indices_by_name[] = {
+  0,   /* field[0] = queue */
+};
+static const ProtobufCIntRange hadoop__queue_answer__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__queue_answer__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.QueueAnswer",
+  "QueueAnswer",
+  "Hadoop__QueueAnswer",
+  "hadoop",
+  sizeof(Hadoop__QueueAnswer),
+  1,
+  hadoop__queue_answer__field_descriptors,
+  hadoop__queue_answer__field_indices_by_name,
+  1,  hadoop__queue_answer__number_ranges,
+  (ProtobufCMessageInit) hadoop__queue_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
 static const ProtobufCFieldDescriptor hadoop__register__field_descriptors[3] =

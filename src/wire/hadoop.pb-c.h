@@ -72,15 +72,23 @@ typedef struct Hadoop__ContainerStatus Hadoop__ContainerStatus;
 typedef struct Hadoop__NodeReport Hadoop__NodeReport;
 typedef struct Hadoop__Nothing Hadoop__Nothing;
 typedef struct Hadoop__NewApp Hadoop__NewApp;
+typedef struct Hadoop__Lifetime Hadoop__Lifetime;
 typedef struct Hadoop__Submission Hadoop__Submission;
 typedef struct Hadoop__Submit Hadoop__Submit;
 typedef struct Hadoop__GetReport Hadoop__GetReport;
 typedef struct Hadoop__AppReport Hadoop__AppReport;
+typedef struct Hadoop__Usage Hadoop__Usage;
 typedef struct Hadoop__ReportAnswer Hadoop__ReportAnswer;
+typedef struct Hadoop__GetReports Hadoop__GetReports;
+typedef struct Hadoop__ReportsAnswer Hadoop__ReportsAnswer;
 typedef struct Hadoop__Kill Hadoop__Kill;
 typedef struct Hadoop__KillAnswer Hadoop__KillAnswer;
 typedef struct Hadoop__GetNodes Hadoop__GetNodes;
 typedef struct Hadoop__NodesAnswer Hadoop__NodesAnswer;
+typedef struct Hadoop__GetQueue Hadoop__GetQueue;
+typedef struct Hadoop__QueueFigures Hadoop__QueueFigures;
+typedef struct Hadoop__Queue Hadoop__Queue;
+typedef struct Hadoop__QueueAnswer Hadoop__QueueAnswer;
 typedef struct Hadoop__Register Hadoop__Register;
 typedef struct Hadoop__ResourceType Hadoop__ResourceType;
 typedef struct Hadoop__RegisterAnswer Hadoop__RegisterAnswer;
@@ -958,6 +966,22 @@ struct  Hadoop__NewApp
     , NULL, NULL }
 
 
+struct  Hadoop__Lifetime
+{
+  ProtobufCMessage base;
+  /*
+   * 1: of the application, from its submission on
+   */
+  protobuf_c_boolean has_type;
+  int32_t type;
+  protobuf_c_boolean has_seconds;
+  int64_t seconds;
+};
+#define HADOOP__LIFETIME__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__lifetime__descriptor) \
+    , 0, 0, 0, 0 }
+
+
 struct  Hadoop__Submission
 {
   ProtobufCMessage base;
@@ -975,13 +999,25 @@ struct  Hadoop__Submission
   int32_t attempts_max;
   Hadoop__Resource *resource;
   char *type;
+  /*
+   * of an attempt that has failed, for the next one
+   */
+  protobuf_c_boolean has_keeps_containers;
+  protobuf_c_boolean keeps_containers;
   size_t n_tags;
   char **tags;
   char *label;
+  /*
+   * of the master's container
+   */
+  size_t n_places;
+  Hadoop__ResourceRequest **places;
+  size_t n_lifetimes;
+  Hadoop__Lifetime **lifetimes;
 };
 #define HADOOP__SUBMISSION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__submission__descriptor) \
-    , NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0,NULL, NULL }
+    , NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0, 0,NULL, NULL, 0,NULL, 0,NULL }
 
 
 struct  Hadoop__Submit
@@ -1012,25 +1048,54 @@ struct  Hadoop__AppReport
   char *queue;
   char *name;
   /*
+   * of the master, as it has registered
+   */
+  char *host;
+  protobuf_c_boolean has_port;
+  int32_t port;
+  /*
    * 1 new, 2 new saving, 3 submitted, 4 accepted, 5 running, 6 finished, 7 failed, 8 killed
    */
   protobuf_c_boolean has_state;
   int32_t state;
   char *url;
   char *diagnostics;
+  protobuf_c_boolean has_start_ms;
+  int64_t start_ms;
+  protobuf_c_boolean has_finish_ms;
+  int64_t finish_ms;
   /*
-   * 1 succeeded, 2 failed, 3 killed
+   * 1 succeeded, 2 failed, 3 killed, 4 ended
    */
   protobuf_c_boolean has_final_status;
   int32_t final_status;
+  Hadoop__Usage *usage;
+  Hadoop__AppAttemptId *attempt;
+  protobuf_c_boolean has_progress;
+  float progress;
+  char *type;
   /*
    * of an unmanaged one, for its owner
    */
   Hadoop__Token *master_token;
+  size_t n_tags;
+  char **tags;
 };
 #define HADOOP__APP_REPORT__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__app_report__descriptor) \
-    , NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, 0, NULL }
+    , NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL, 0,NULL }
+
+
+struct  Hadoop__Usage
+{
+  ProtobufCMessage base;
+  protobuf_c_boolean has_containers;
+  int32_t containers;
+  Hadoop__Resource *used;
+};
+#define HADOOP__USAGE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__usage__descriptor) \
+    , 0, 0, NULL }
 
 
 struct  Hadoop__ReportAnswer
@@ -1041,6 +1106,34 @@ struct  Hadoop__ReportAnswer
 #define HADOOP__REPORT_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__report_answer__descriptor) \
     , NULL }
+
+
+struct  Hadoop__GetReports
+{
+  ProtobufCMessage base;
+  size_t n_types;
+  char **types;
+  size_t n_states;
+  int32_t *states;
+  size_t n_users;
+  char **users;
+  size_t n_tags;
+  char **tags;
+};
+#define HADOOP__GET_REPORTS__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__get_reports__descriptor) \
+    , 0,NULL, 0,NULL, 0,NULL, 0,NULL }
+
+
+struct  Hadoop__ReportsAnswer
+{
+  ProtobufCMessage base;
+  size_t n_reports;
+  Hadoop__AppReport **reports;
+};
+#define HADOOP__REPORTS_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__reports_answer__descriptor) \
+    , 0,NULL }
 
 
 struct  Hadoop__Kill
@@ -1085,6 +1178,98 @@ struct  Hadoop__NodesAnswer
 #define HADOOP__NODES_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__nodes_answer__descriptor) \
     , 0,NULL }
+
+
+struct  Hadoop__GetQueue
+{
+  ProtobufCMessage base;
+  char *name;
+  protobuf_c_boolean has_has_applications;
+  protobuf_c_boolean has_applications;
+  protobuf_c_boolean has_has_children;
+  protobuf_c_boolean has_children;
+  protobuf_c_boolean has_is_recursive;
+  protobuf_c_boolean is_recursive;
+};
+#define HADOOP__GET_QUEUE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__get_queue__descriptor) \
+    , NULL, 0, 0, 0, 0, 0, 0 }
+
+
+struct  Hadoop__QueueFigures
+{
+  ProtobufCMessage base;
+  /*
+   * applications
+   */
+  protobuf_c_boolean has_running;
+  int64_t running;
+  protobuf_c_boolean has_pending;
+  int64_t pending;
+  protobuf_c_boolean has_available_mb;
+  int64_t available_mb;
+  protobuf_c_boolean has_used_mb;
+  int64_t used_mb;
+  protobuf_c_boolean has_pending_mb;
+  int64_t pending_mb;
+  protobuf_c_boolean has_available_cores;
+  int64_t available_cores;
+  protobuf_c_boolean has_used_cores;
+  int64_t used_cores;
+  protobuf_c_boolean has_pending_cores;
+  int64_t pending_cores;
+};
+#define HADOOP__QUEUE_FIGURES__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__queue_figures__descriptor) \
+    , 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+
+struct  Hadoop__Queue
+{
+  ProtobufCMessage base;
+  char *name;
+  /*
+   * of the queue above it, 0 to 1
+   */
+  protobuf_c_boolean has_share;
+  float share;
+  /*
+   * 0 to 1
+   */
+  protobuf_c_boolean has_share_max;
+  float share_max;
+  /*
+   * of its share, 0 to 1 and more
+   */
+  protobuf_c_boolean has_used;
+  float used;
+  /*
+   * 1 stopped, 2 running, 3 draining
+   */
+  protobuf_c_boolean has_state;
+  int32_t state;
+  size_t n_children;
+  Hadoop__Queue **children;
+  size_t n_labels;
+  char **labels;
+  Hadoop__QueueFigures *figures;
+};
+#define HADOOP__QUEUE__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__queue__descriptor) \
+    , NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0,NULL, 0,NULL, NULL }
+
+
+struct  Hadoop__QueueAnswer
+{
+  ProtobufCMessage base;
+  /*
+   * none: there is no such queue
+   */
+  Hadoop__Queue *queue;
+};
+#define HADOOP__QUEUE_ANSWER__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__queue_answer__descriptor) \
+    , NULL }
 
 
 struct  Hadoop__Register
@@ -2420,6 +2605,25 @@ Hadoop__NewApp *
 void   hadoop__new_app__free_unpacked
                      (Hadoop__NewApp *message,
                       ProtobufCAllocator *allocator);
+/* Hadoop__Lifetime methods */
+void   hadoop__lifetime__init
+                     (Hadoop__Lifetime         *message);
+size_t hadoop__lifetime__get_packed_size
+                     (const Hadoop__Lifetime   *message);
+size_t hadoop__lifetime__pack
+                     (const Hadoop__Lifetime   *message,
+                      uint8_t             *out);
+size_t hadoop__lifetime__pack_to_buffer
+                     (const Hadoop__Lifetime   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Lifetime *
+       hadoop__lifetime__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__lifetime__free_unpacked
+                     (Hadoop__Lifetime *message,
+                      ProtobufCAllocator *allocator);
 /* Hadoop__Submission methods */
 void   hadoop__submission__init
                      (Hadoop__Submission         *message);
@@ -2496,6 +2700,25 @@ Hadoop__AppReport *
 void   hadoop__app_report__free_unpacked
                      (Hadoop__AppReport *message,
                       ProtobufCAllocator *allocator);
+/* Hadoop__Usage methods */
+void   hadoop__usage__init
+                     (Hadoop__Usage         *message);
+size_t hadoop__usage__get_packed_size
+                     (const Hadoop__Usage   *message);
+size_t hadoop__usage__pack
+                     (const Hadoop__Usage   *message,
+                      uint8_t             *out);
+size_t hadoop__usage__pack_to_buffer
+                     (const Hadoop__Usage   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Usage *
+       hadoop__usage__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__usage__free_unpacked
+                     (Hadoop__Usage *message,
+                      ProtobufCAllocator *allocator);
 /* Hadoop__ReportAnswer methods */
 void   hadoop__report_answer__init
                      (Hadoop__ReportAnswer         *message);
@@ -2514,6 +2737,44 @@ Hadoop__ReportAnswer *
                       const uint8_t       *data);
 void   hadoop__report_answer__free_unpacked
                      (Hadoop__ReportAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__GetReports methods */
+void   hadoop__get_reports__init
+                     (Hadoop__GetReports         *message);
+size_t hadoop__get_reports__get_packed_size
+                     (const Hadoop__GetReports   *message);
+size_t hadoop__get_reports__pack
+                     (const Hadoop__GetReports   *message,
+                      uint8_t             *out);
+size_t hadoop__get_reports__pack_to_buffer
+                     (const Hadoop__GetReports   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__GetReports *
+       hadoop__get_reports__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__get_reports__free_unpacked
+                     (Hadoop__GetReports *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__ReportsAnswer methods */
+void   hadoop__reports_answer__init
+                     (Hadoop__ReportsAnswer         *message);
+size_t hadoop__reports_answer__get_packed_size
+                     (const Hadoop__ReportsAnswer   *message);
+size_t hadoop__reports_answer__pack
+                     (const Hadoop__ReportsAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__reports_answer__pack_to_buffer
+                     (const Hadoop__ReportsAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__ReportsAnswer *
+       hadoop__reports_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__reports_answer__free_unpacked
+                     (Hadoop__ReportsAnswer *message,
                       ProtobufCAllocator *allocator);
 /* Hadoop__Kill methods */
 void   hadoop__kill__init
@@ -2590,6 +2851,82 @@ Hadoop__NodesAnswer *
                       const uint8_t       *data);
 void   hadoop__nodes_answer__free_unpacked
                      (Hadoop__NodesAnswer *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__GetQueue methods */
+void   hadoop__get_queue__init
+                     (Hadoop__GetQueue         *message);
+size_t hadoop__get_queue__get_packed_size
+                     (const Hadoop__GetQueue   *message);
+size_t hadoop__get_queue__pack
+                     (const Hadoop__GetQueue   *message,
+                      uint8_t             *out);
+size_t hadoop__get_queue__pack_to_buffer
+                     (const Hadoop__GetQueue   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__GetQueue *
+       hadoop__get_queue__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__get_queue__free_unpacked
+                     (Hadoop__GetQueue *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__QueueFigures methods */
+void   hadoop__queue_figures__init
+                     (Hadoop__QueueFigures         *message);
+size_t hadoop__queue_figures__get_packed_size
+                     (const Hadoop__QueueFigures   *message);
+size_t hadoop__queue_figures__pack
+                     (const Hadoop__QueueFigures   *message,
+                      uint8_t             *out);
+size_t hadoop__queue_figures__pack_to_buffer
+                     (const Hadoop__QueueFigures   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__QueueFigures *
+       hadoop__queue_figures__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__queue_figures__free_unpacked
+                     (Hadoop__QueueFigures *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__Queue methods */
+void   hadoop__queue__init
+                     (Hadoop__Queue         *message);
+size_t hadoop__queue__get_packed_size
+                     (const Hadoop__Queue   *message);
+size_t hadoop__queue__pack
+                     (const Hadoop__Queue   *message,
+                      uint8_t             *out);
+size_t hadoop__queue__pack_to_buffer
+                     (const Hadoop__Queue   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Queue *
+       hadoop__queue__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__queue__free_unpacked
+                     (Hadoop__Queue *message,
+                      ProtobufCAllocator *allocator);
+/* Hadoop__QueueAnswer methods */
+void   hadoop__queue_answer__init
+                     (Hadoop__QueueAnswer         *message);
+size_t hadoop__queue_answer__get_packed_size
+                     (const Hadoop__QueueAnswer   *message);
+size_t hadoop__queue_answer__pack
+                     (const Hadoop__QueueAnswer   *message,
+                      uint8_t             *out);
+size_t hadoop__queue_answer__pack_to_buffer
+                     (const Hadoop__QueueAnswer   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__QueueAnswer *
+       hadoop__queue_answer__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__queue_answer__free_unpacked
+                     (Hadoop__QueueAnswer *message,
                       ProtobufCAllocator *allocator);
 /* Hadoop__Register methods */
 void   hadoop__register__init
@@ -3125,6 +3462,9 @@ typedef void (*Hadoop__Nothing_Closure)
 typedef void (*Hadoop__NewApp_Closure)
                  (const Hadoop__NewApp *message,
                   void *closure_data);
+typedef void (*Hadoop__Lifetime_Closure)
+                 (const Hadoop__Lifetime *message,
+                  void *closure_data);
 typedef void (*Hadoop__Submission_Closure)
                  (const Hadoop__Submission *message,
                   void *closure_data);
@@ -3137,8 +3477,17 @@ typedef void (*Hadoop__GetReport_Closure)
 typedef void (*Hadoop__AppReport_Closure)
                  (const Hadoop__AppReport *message,
                   void *closure_data);
+typedef void (*Hadoop__Usage_Closure)
+                 (const Hadoop__Usage *message,
+                  void *closure_data);
 typedef void (*Hadoop__ReportAnswer_Closure)
                  (const Hadoop__ReportAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__GetReports_Closure)
+                 (const Hadoop__GetReports *message,
+                  void *closure_data);
+typedef void (*Hadoop__ReportsAnswer_Closure)
+                 (const Hadoop__ReportsAnswer *message,
                   void *closure_data);
 typedef void (*Hadoop__Kill_Closure)
                  (const Hadoop__Kill *message,
@@ -3151,6 +3500,18 @@ typedef void (*Hadoop__GetNodes_Closure)
                   void *closure_data);
 typedef void (*Hadoop__NodesAnswer_Closure)
                  (const Hadoop__NodesAnswer *message,
+                  void *closure_data);
+typedef void (*Hadoop__GetQueue_Closure)
+                 (const Hadoop__GetQueue *message,
+                  void *closure_data);
+typedef void (*Hadoop__QueueFigures_Closure)
+                 (const Hadoop__QueueFigures *message,
+                  void *closure_data);
+typedef void (*Hadoop__Queue_Closure)
+                 (const Hadoop__Queue *message,
+                  void *closure_data);
+typedef void (*Hadoop__QueueAnswer_Closure)
+                 (const Hadoop__QueueAnswer *message,
                   void *closure_data);
 typedef void (*Hadoop__Register_Closure)
                  (const Hadoop__Register *message,
@@ -3272,15 +3633,23 @@ extern const ProtobufCMessageDescriptor hadoop__container_status__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__node_report__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__nothing__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__new_app__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__lifetime__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__submission__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__submit__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__get_report__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__app_report__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__usage__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__report_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__get_reports__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__reports_answer__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__kill__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__kill_answer__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__get_nodes__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__nodes_answer__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__get_queue__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__queue_figures__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__queue__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__queue_answer__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__register__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__resource_type__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__register_answer__descriptor;
