@@ -1,4 +1,4 @@
-// A thread beside the loop, with a list of work and a list of finished work.
+// Threads beside the loop, with a list of work and a list of finished work.
 
 #include "sys/loop/errands.h"
 
@@ -23,11 +23,13 @@ struct errand_list {
 struct errands {
     uv_async_t uv;  // first: freed as the loop frees every handle
     struct loop *loop;
-    struct thread thread;
-    bool has_thread;
+    struct thread threads[ERRANDS_THREADS_MAX];
+    uint32_t thread_count, thread_max;
     struct mutex mutex;  // guards all below
     struct condition changed;
     struct errand_list todo, done;
+    uint32_t waiting;  // errands that no thread has begun
+    uint32_t idle;     // threads without one
     bool is_stopped;
 };
 
@@ -55,8 +57,11 @@ static struct errand *wait_for_errand(struct errands *errands)
 {
     struct errand *errand = NULL;
     mutex_lock(&errands->mutex);
+    errands->idle++;
     while (!errands->is_stopped && !(errand = take(&errands->todo)))
         condition_wait(&errands->changed, &errands->mutex);
+    errands->idle--;
+    errands->waiting -= errand != NULL;
     mutex_unlock(&errands->mutex);
     return errand;
 }
@@ -96,10 +101,17 @@ static void report_done(uv_async_t *uv)
 
 struct errands *errands_new(struct loop *loop)
 {
+    return errands_new_several(loop, 1);
+}
+
+struct errands *errands_new_several(struct loop *loop, uint32_t threads)
+{
+    ASSERT(threads > 0 && threads <= ERRANDS_THREADS_MAX);
     struct errands *errands = loop_allocate(sizeof *errands);
     if (!errands)
         return NULL;
     errands->loop = loop;
+    errands->thread_max = threads;
     mutex_init(&errands->mutex);
     condition_init(&errands->changed);
     const int code = uv_async_init(&loop->uv, &errands->uv, report_done);
@@ -110,20 +122,36 @@ struct errands *errands_new(struct loop *loop)
     return NULL;
 }
 
+// One more thread, unless those that are idle are enough. With one thread at least, a failure only makes it slower.
+static weft_err start_thread(struct errands *errands)
+{
+    mutex_lock(&errands->mutex);
+    const bool is_needed = errands->thread_count < errands->thread_max &&
+                           (errands->thread_count == 0 || errands->waiting >= errands->idle);
+    mutex_unlock(&errands->mutex);
+    if (!is_needed)
+        return WEFT_OK;
+    const weft_err code =
+        thread_start(&errands->threads[errands->thread_count], run_errands, errands, STACK_BYTES);
+    if (code == WEFT_OK)
+        errands->thread_count++;
+    else if (errands->thread_count > 0)
+        err_clear();
+    return errands->thread_count > 0 ? WEFT_OK : code;
+}
+
 weft_err errands_do(struct errands *errands, loop_fn *work, loop_fn *done, void *owner)
 {
-    if (!errands->has_thread) {
-        const weft_err code = thread_start(&errands->thread, run_errands, errands, STACK_BYTES);
-        if (code != WEFT_OK)
-            return code;
-        errands->has_thread = true;
-    }
+    const weft_err code = start_thread(errands);
+    if (code != WEFT_OK)
+        return code;
     struct errand *errand = malloc(sizeof *errand);
     if (!errand)
         return err_no_memory("for work beside the event loop");
     *errand = (struct errand){.work = work, .done = done, .owner = owner};
     mutex_lock(&errands->mutex);
     put(&errands->todo, errand);
+    errands->waiting++;
     condition_broadcast(&errands->changed);
     mutex_unlock(&errands->mutex);
     return WEFT_OK;
@@ -151,8 +179,8 @@ void errands_free(struct errands *errands)
     errands->is_stopped = true;
     condition_broadcast(&errands->changed);
     mutex_unlock(&errands->mutex);
-    if (errands->has_thread)
-        thread_join(&errands->thread);
+    for (uint32_t i = 0; i < errands->thread_count; i++)
+        thread_join(&errands->threads[i]);
     free_list(&errands->todo);
     free_list(&errands->done);
     uv_close((uv_handle_t *)&errands->uv, free_errands);

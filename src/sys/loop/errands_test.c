@@ -109,12 +109,46 @@ static void a_report_may_free_the_errands(void **state)
     loop_free(loop);
 }
 
+enum { TOGETHER = 4 };
+
+// Each waits for all others: with fewer threads than that, none would end.
+static void meet(void *owner)
+{
+    (void)owner;
+    atomic_fetch_add(&worked, 1);
+    while (atomic_load(&worked) < TOGETHER)
+        clock_sleep_ms(1);
+}
+
+static void count_met(void *owner)
+{
+    (void)owner;
+    if (++done == TOGETHER)
+        loop_stop(loop);
+}
+
+static void several_threads_do_errands_at_the_same_time(void **state)
+{
+    (void)state;
+    loop = loop_new(NULL, NULL);
+    errands = errands_new_several(loop, TOGETHER);
+    assert_non_null(errands);
+    worked = done = 0;
+    for (int i = 0; i < TOGETHER; i++)
+        assert_int_equal(errands_do(errands, meet, count_met, NULL), WEFT_OK);
+    loop_run(loop);
+    assert_int_equal(worked, TOGETHER);
+    errands_free(errands);
+    loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errands_are_done_in_order_and_reported_in_the_loop),
         cmocka_unit_test(errands_that_are_left_are_not_done),
         cmocka_unit_test(a_report_may_free_the_errands),
+        cmocka_unit_test(several_threads_do_errands_at_the_same_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
