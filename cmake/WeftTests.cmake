@@ -110,6 +110,12 @@ else()
   message(STATUS "cmocka not found: no unit, sim and property tests (libcmocka-dev)")
 endif()
 
+# For tests with real daemons of YARN (test/hadoop): runs a command in containers.
+add_executable(test_yarn_try EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/hadoop/yarn_try.c)
+target_link_libraries(test_yarn_try PRIVATE weft_cli)
+set_target_properties(test_yarn_try PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+add_dependencies(tests test_yarn_try)
+
 # Fuzzers: ordinary builds replay their corpora, the preset "fuzz" makes libFuzzer programs.
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/fuzz/fuzz_*.c)
 foreach(source IN LISTS fuzzers)

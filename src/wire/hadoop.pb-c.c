@@ -8889,24 +8889,24 @@ static const ProtobufCFieldDescriptor hadoop__get_queue__field_descriptors[4] =
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "has_applications",
+    "includes_applications",
     2,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_BOOL,
-    offsetof(Hadoop__GetQueue, has_has_applications),
-    offsetof(Hadoop__GetQueue, has_applications),
+    offsetof(Hadoop__GetQueue, has_includes_applications),
+    offsetof(Hadoop__GetQueue, includes_applications),
     NULL,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
   {
-    "has_children",
+    "includes_children",
     3,
     PROTOBUF_C_LABEL_OPTIONAL,
     PROTOBUF_C_TYPE_BOOL,
-    offsetof(Hadoop__GetQueue, has_has_children),
-    offsetof(Hadoop__GetQueue, has_children),
+    offsetof(Hadoop__GetQueue, has_includes_children),
+    offsetof(Hadoop__GetQueue, includes_children),
     NULL,
     NULL,
     0,             /* flags */
@@ -8926,8 +8926,8 @@ static const ProtobufCFieldDescriptor hadoop__get_queue__field_descriptors[4] =
   },
 };
 static const unsigned hadoop__get_queue__field_indices_by_name[] = {
-  1,   /* field[1] = has_applications */
-  2,   /* field[2] = has_children */
+  1,   /* field[1] = includes_applications */
+  2,   /* field[2] = includes_children */
   3,   /* field[3] = is_recursive */
   0,   /* field[0] = name */
 };

@@ -1184,10 +1184,10 @@ struct  Hadoop__GetQueue
 {
   ProtobufCMessage base;
   char *name;
-  protobuf_c_boolean has_has_applications;
-  protobuf_c_boolean has_applications;
-  protobuf_c_boolean has_has_children;
-  protobuf_c_boolean has_children;
+  protobuf_c_boolean has_includes_applications;
+  protobuf_c_boolean includes_applications;
+  protobuf_c_boolean has_includes_children;
+  protobuf_c_boolean includes_children;
   protobuf_c_boolean has_is_recursive;
   protobuf_c_boolean is_recursive;
 };

@@ -60,11 +60,15 @@ static int forget_folder(void **state)
 
 static void urls_are_checked_without_a_configuration(void **state)
 {
-    static const char *const good[] = {"yarn:", "yarn://", "yarn:///q", "yarn://rm",
-                                       "yarn://rm:8032/root.a.b", "yarn://[::1]:8032/"};
-    static const char *const bad[] = {
-        "yarn", "ssh://a", "yarn:rm", "yarn:/q", "yarn://rm/a/b", "yarn://rm/a b", "yarn://rm:x",
-        "yarn://r m", "yarn://rm/a,b", "yarn://:8032"};
+    static const char *const good[] = {"yarn:",
+                                       "yarn://",
+                                       "yarn:///q",
+                                       "yarn://rm",
+                                       "yarn://rm:8032/root.a.b",
+                                       "yarn://[::1]:8032/"};
+    static const char *const bad[] = {"yarn",          "ssh://a",       "yarn:rm",     "yarn:/q",
+                                      "yarn://rm/a/b", "yarn://rm/a b", "yarn://rm:x", "yarn://r m",
+                                      "yarn://rm/a,b", "yarn://:8032"};
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(yarn_site_check(good[i]), WEFT_OK);
@@ -95,8 +99,8 @@ static void the_configuration_has_the_other_addresses(void **state)
 {
     (void)state;
     write_file("yarn-site.xml",
-               CONFIGURATION(RM("hostname", "one") RM("webapp.address", "0.0.0.0:18088")
-                                 RM("scheduler.address", "${yarn.resourcemanager.hostname}:18030")));
+               CONFIGURATION(RM("hostname", "one") RM("webapp.address", "0.0.0.0:18088") RM(
+                   "scheduler.address", "${yarn.resourcemanager.hostname}:18030")));
     assert_int_equal(yarn_site_find("yarn:///q", &site), WEFT_OK);
     assert_int_equal(site.count, 1);
     expect_manager(0, "one:8032", "one:18030", "one:18088");
