@@ -216,3 +216,58 @@ weft_err yarn_site_find(const char *url, struct yarn_site *site)
     properties_fini(&properties);
     return err;
 }
+
+// ---- Lines --------------------------------------------------------------------------------------------------------
+// "rm1:8032,rm1:8030,rm1:8088 rm2:8032,rm2:8030,rm2:8088 /root.queue"
+
+void yarn_site_write(const struct yarn_site *site, struct buf *text)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        const struct yarn_manager *one = &site->managers[i];
+        const struct net_address *const addresses[] = {&one->client, &one->scheduler, &one->web};
+        for (int k = 0; k < 3; k++) {
+            char address[NET_ADDRESS_TEXT_BYTES];
+            net_write_address(addresses[k], address);
+            buf_format(text, "%s%s", k ? "," : "", address);
+        }
+        buf_append_text(text, " ");
+    }
+    buf_format(text, "/%s", site->queue);
+}
+
+static weft_err refuse_line(void)
+{
+    return err_set(WEFT_INVALID_ARGUMENT, "the addresses of YARN's resource managers are damaged");
+}
+
+// Up to the next comma or blank; `*from` is moved past it.
+static weft_err take_address(const char **from, char end, struct net_address *address)
+{
+    char word[NET_ADDRESS_TEXT_BYTES];
+    const size_t size = strcspn(*from, ", ");
+    if (size >= sizeof word || (*from)[size] != end)
+        return refuse_line();
+    snprintf(word, sizeof word, "%.*s", (int)size, *from);
+    *from += size + 1;
+    return net_read_address(word, 0, address);
+}
+
+weft_err yarn_site_read(const char *text, struct yarn_site *site)
+{
+    *site = (struct yarn_site){0};
+    while (*text != '/') {
+        struct yarn_manager one;
+        weft_err err = take_address(&text, ',', &one.client);
+        if (!err)
+            err = take_address(&text, ',', &one.scheduler);
+        if (!err)
+            err = take_address(&text, ' ', &one.web);
+        if (err || site->count == YARN_MANAGERS_MAX)
+            return err ? err : refuse_line();
+        site->managers[site->count++] = one;
+    }
+    if (site->count == 0 || strlen(text + 1) >= sizeof site->queue || !is_queue(text + 1))
+        return refuse_line();
+    snprintf(site->queue, sizeof site->queue, "%s", text + 1);
+    return WEFT_OK;
+}
