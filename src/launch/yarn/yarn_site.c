@@ -173,29 +173,6 @@ static weft_err choose(const struct properties *properties, const char *authorit
                    "  try: HADOOP_CONF_DIR=DIR, or yarn://HOST:PORT/QUEUE");
 }
 
-// ---- Security -----------------------------------------------------------------------------------------------------
-
-static weft_err refuse_security(const struct properties *properties)
-{
-    char value[VALUE_BYTES], word[VALUE_BYTES];
-    properties_find(properties, "hadoop.security.authentication", value, sizeof value);
-    if (value[0] && strcmp(value, "simple") != 0)
-        return err_set(WEFT_UNIMPLEMENTED,
-                       "this Hadoop asks for %.40s (hadoop.security.authentication in "
-                       "core-site.xml), which Weft does not speak yet",
-                       strcmp(value, "kerberos") == 0 ? "Kerberos" : value);
-    properties_find(properties, "hadoop.rpc.protection", value, sizeof value);
-    bool is_plain = !value[0];
-    for (const char *from = value; properties_next_word(&from, word, sizeof word);)
-        is_plain |= strcmp(word, "authentication") == 0;
-    if (!is_plain)
-        return err_set(WEFT_UNIMPLEMENTED,
-                       "this Hadoop signs or encrypts its calls (hadoop.rpc.protection is %.40s "
-                       "in core-site.xml), which Weft does not speak yet",
-                       value);
-    return WEFT_OK;
-}
-
 weft_err yarn_site_find(const char *url, struct yarn_site *site)
 {
     struct properties properties = {0};
@@ -207,7 +184,7 @@ weft_err yarn_site_find(const char *url, struct yarn_site *site)
     if (!err)
         err = properties_load(&properties, "yarn-site.xml");
     if (!err)
-        err = refuse_security(&properties);
+        err = properties_check_security(&properties);
     if (!err)
         err = find_managers(&properties, site);
     if (!err)
