@@ -59,6 +59,7 @@ complete -c weft -n $run -l output-format -x -a 'text csv jsonl tfrecord' -d 'Wr
 complete -c weft -n $run -l compress -x -a 'zstd gzip lz4' -d 'Compress the output'
 complete -c weft -n $run -s n -l slots -x -d 'How many tasks at a time'
 complete -c weft -n $run -l on -x -a 'local: ssh://' -d 'Start clients on other machines'
+complete -c weft -n $run -l archive -r -F -d 'An environment of weft pack'
 complete -c weft -n $run -l clients -x -d 'How many clients'
 complete -c weft -n $run -l ssh -x -d 'The command that reaches a host'
 complete -c weft -n $run -l listen -x -d 'Where clients join'

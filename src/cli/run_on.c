@@ -30,6 +30,7 @@ enum {
 // For the copy, which has it as it is at that moment.
 struct launch_order {
     const char *url, *ssh;
+    const char *archive;       // --archive; NULL: none
     const char *clients_text;  // --clients; NULL: one for each host
     size_t client_count;       // 0: this machine does the work
     uint16_t port;
@@ -62,6 +63,8 @@ static weft_err run_clients(const struct launch_order *order, size_t *ended_well
     weft_err err = role.has_failed || script.has_failed
                        ? err_no_memory("for the clients")
                        : crew_spec_add_role_flag(&spec, buf_text(&role));
+    if (!err && order->archive)
+        err = crew_flags_add(&flags, CREW_ARCHIVE, order->archive);
     if (!err)
         err = crew_spec_resolve(&spec, &flags);
     if (!err)
@@ -137,6 +140,8 @@ static weft_err read_words(struct run_on *on, char *const *words, size_t count,
             used = read_option(words + i, count - i, "--ssh", &order->ssh);
         if (!has_ended && used == 0)
             used = read_option(words + i, count - i, "--clients", &order->clients_text);
+        if (!has_ended && used == 0)
+            used = read_option(words + i, count - i, "--archive", &order->archive);
         if (used == 0)
             on->words[on->count++] = words[i++];
         i += used;
@@ -182,6 +187,20 @@ static weft_err count_clients(struct launch_order *order, const struct launcher 
     return err;
 }
 
+// Options that have no meaning where this machine does the work.
+static weft_err refuse_here(const struct launch_order *order)
+{
+    if (order->clients_text)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--clients is for other machines\n  try: --on ssh://HOST,HOST..., or "
+                       "--workers for processes on this one");
+    if (order->archive)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "--archive is for other machines\n  try: --on ssh://HOST,HOST..., or the "
+                       "programs of the environment first in PATH");
+    return WEFT_OK;
+}
+
 static weft_err check_order(const struct run_on *on, struct launch_order *order)
 {
     const struct launcher *launcher;
@@ -189,11 +208,7 @@ static weft_err check_order(const struct run_on *on, struct launch_order *order)
     if (err)
         return err;
     if (!launcher->is_far)
-        return order->clients_text
-                   ? err_set(WEFT_INVALID_ARGUMENT,
-                             "--clients is for other machines\n  try: --on ssh://HOST,HOST..., or "
-                             "--workers for processes on this one")
-                   : WEFT_OK;
+        return refuse_here(order);
     if (has_word(on, "--listen"))
         return err_set(
             WEFT_INVALID_ARGUMENT,
@@ -243,7 +258,7 @@ weft_err run_on_start(struct run_on *on, char *const *words, size_t count)
 {
     struct launch_order order = {0};
     weft_err err = read_words(on, words, count, &order);
-    if (!err && (order.url || order.clients_text))
+    if (!err && (order.url || order.clients_text || order.archive))
         err = check_order(on, &order);
     if (!err && order.client_count > 0 && !is_question(on))
         err = start_clients(on, &order);

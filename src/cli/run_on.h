@@ -10,12 +10,12 @@
 
 struct run_on {
     char **
-        words;  // those of the caller without --on, --ssh and --clients, and with --listen where there are clients
+        words;  // those of the caller without --on, --ssh, --clients and --archive, and with --listen where there are clients
     size_t count;
     struct process clients;  // .pid 0: there are none
 };
 
-// Reads --on, --ssh and --clients, starts the clients that they ask for. INVALID_ARGUMENT. run_on_end in every case; `on` starts zeroed.
+// Reads --on, --ssh, --clients and --archive, starts the clients that they ask for. INVALID_ARGUMENT. run_on_end in every case; `on` starts zeroed.
 // Thread: the only one of the process.
 MUST_CHECK weft_err run_on_start(struct run_on *on, char *const *words, size_t count);
 

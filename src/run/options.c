@@ -534,19 +534,14 @@ weft_err options_check_job(const struct run_options *options, const weft_job *jo
 void options_fini(struct run_options *options)
 {
     args_fini(&options->args);
-    free(options->job_word);
+    char *const texts[] = {options->job_word,   options->output,    options->listen,
+                           options->on,         options->ssh,       options->archive,
+                           options->port_file,  options->tmp,       options->format,
+                           options->token_file, options->delimiter, options->bad_records};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free(texts[i]);
     free_words(options->job_words);
     free_words(options->inputs);
-    free(options->output);
-    free(options->listen);
-    free(options->on);
-    free(options->ssh);
-    free(options->port_file);
-    free(options->token_file);
-    free(options->tmp);
-    free(options->format);
-    free(options->delimiter);
-    free(options->bad_records);
     free_words(options->program_words);
     *options = (struct run_options){0};
 }

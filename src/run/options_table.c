@@ -39,6 +39,7 @@ enum option_id {
     OPTION_ON,
     OPTION_SSH,
     OPTION_CLIENTS,
+    OPTION_ARCHIVE,
     OPTION_PORT_FILE,
     OPTION_TOKEN_FILE,
     OPTION_SHARED,
@@ -106,6 +107,8 @@ const struct args_option options_table[] = {
      "start clients on other machines to do the work: ssh://HOST,HOST... or slurm:PARTITION"},
     {OPTION_CLIENTS, 0, "clients", "N",
      "with --on: how many clients (default: one for each host of ssh)"},
+    {OPTION_ARCHIVE, 0, "archive", "FILE",
+     "with --on: an environment made by weft pack, whose programs clients find first"},
     {OPTION_SSH, 0, "ssh", "COMMAND",
      "with --on: the command that reaches a host (default WEFT_SSH, or ssh)"},
     {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
@@ -283,6 +286,7 @@ static const struct {
           {OPTION_TOKEN_FILE, AT(token_file)},
           {OPTION_ON, AT(on)},
           {OPTION_SSH, AT(ssh)},
+          {OPTION_ARCHIVE, AT(archive)},
 },
   times[] = {
       {OPTION_TIMEOUT, AT(timeout_ms)},
@@ -350,10 +354,11 @@ weft_err options_set(struct run_options *options, const struct args_option *opti
 weft_err options_check_slots(const struct run_options *options)
 {
     // weft run has taken these words away.
-    if ((options->on && strcmp(options->on, "local:") != 0) || options->ssh || options->clients)
+    if ((options->on && strcmp(options->on, "local:") != 0) || options->ssh || options->clients ||
+        options->archive)
         return err_set(
             WEFT_INVALID_ARGUMENT,
-            "--on, --ssh and --clients are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
+            "--on, --ssh, --clients and --archive are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
     if (options->listen && options->slots)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "-n is for clients: a server runs no tasks itself\n"

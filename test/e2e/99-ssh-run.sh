@@ -29,6 +29,25 @@ try weft run -q --on ssh://h1,h2,h3 --map 'tr a-z A-Z' book.txt
 same "a command" expected "$out"
 nothing_left_on_hosts "nothing is left of these"
 
+# The package for Python is in an archive: the hosts have none.
+if /usr/bin/python3 -c 'import venv' 2>/dev/null && [ -e "${WEFT%/*}/python/weft" ]; then
+    /usr/bin/python3 -m venv --without-pip venv
+    cp -rL "${WEFT%/*}/python/weft" venv/lib/python3.*/site-packages/
+    weft pack -q -o env.tar.zst venv >packed
+    printf 'def mapfn(line):\n    for word in line.split():\n        yield word, 1\n\n\nfold = sum\n' >words.py
+    weft run -q wordcount book.txt >expected
+    try weft run -q --on ssh://h1,h2 --archive env.tar.zst words.py book.txt
+    same "a script of Python, by the Python of an archive" expected "$out"
+    try weft run -q --on ssh://h1 words.py book.txt
+    says "a host without the package is set aside" 'has no package weft'
+    check "and the run ends" [ "$code" != 0 ]
+    nothing_left_on_hosts "nothing is left of this"
+else
+    skip "a script of Python, by the Python of an archive" "there is no package for Python"
+fi
+fails_with "an archive here" 2 'try: --on ssh://' weft run --archive env.tar.zst wordcount book.txt
+fails_with "an archive that is not there" 4 'nosuch.tar.zst' weft run --on ssh://h1 --archive nosuch.tar.zst wordcount book.txt
+
 weft run -q wordcount book.txt >expected
 try weft run -q --on local: wordcount book.txt
 same "local: is this machine" expected "$out"
