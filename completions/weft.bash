@@ -121,7 +121,7 @@ _weft_streaming() {
 # The words after the program are the program's own.
 _weft_cluster_run() {
     local current=$1 previous=$2
-    local options="--role --on --ssh --spec --preset --tensorboard --cluster --processes --memory --cpus --gpus --constraint
+    local options="--role --on --ssh --spec --preset --tensorboard --cluster --processes --memory --cpus --gpus --constraint --resource --set
         --command --env --file --archive --pre-script --restart --journal --tmp --timeout --grace --start-deadline --keep-going --until --cd
         --quiet --verbose --help"
     case ${COMP_WORDS[2]} in
@@ -137,10 +137,10 @@ _weft_cluster_run() {
         ;;
     --preset) mapfile -t COMPREPLY < <(compgen -W "single ps allreduce torchrun horovod" -- "$current") ;;
     --file | --archive) mapfile -t COMPREPLY < <(compgen -f -- "$current") ;;
-    --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh:// slurm:" -- "$current") ;;
-    --ssh) ;;
+    --on) mapfile -t COMPREPLY < <(compgen -W "local: ssh:// slurm: yarn:" -- "$current") ;;
+    --ssh | --set) ;;
     --journal | --tmp | --cd | --tensorboard) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;
-    --role | --processes | --memory | --cpus | --gpus | --constraint | --command | --env | --pre-script | --restart | --timeout | --grace | --start-deadline | --until | --stdin | --name) ;;
+    --role | --processes | --memory | --cpus | --gpus | --constraint | --resource | --command | --env | --pre-script | --restart | --timeout | --grace | --start-deadline | --until | --stdin | --name) ;;
     *)
         if [[ $current == -* ]]; then
             mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")

@@ -54,6 +54,8 @@ static weft_err read_value(struct cluster_request *request, int id, const char *
     switch (id) {
     case REQUEST_ROLE:
         return VEC_PUSH(&request->roles, text) ? WEFT_OK : err_no_memory("for the options");
+    case REQUEST_SET:
+        return VEC_PUSH(&request->settings, text) ? WEFT_OK : err_no_memory("for the options");
     case REQUEST_RESTART:
         return crew_flags_add(&request->flags, CREW_RESTARTS, text);
     case REQUEST_TIMEOUT:
@@ -210,6 +212,8 @@ static weft_err read_spec(struct cluster_request *request, const char *verb)
         err = crew_spec_set_text(&spec->tensorboard, request->tensorboard);
     if (!err)
         err = read_roles(request);
+    for (size_t i = 0; !err && i < request->settings.count; i++)
+        err = crew_spec_add_setting(spec, request->settings.items[i]);
     if (!err)
         err = crew_spec_resolve(spec, &request->flags);
     if (!err && !request->options.on)
@@ -236,6 +240,7 @@ weft_err cluster_request_read(struct cluster_request *request, const char *verb,
 void cluster_request_fini(struct cluster_request *request)
 {
     VEC_FINI(&request->roles);
+    VEC_FINI(&request->settings);
     crew_flags_fini(&request->flags);
     crew_spec_fini(&request->spec);
     free(request->words);

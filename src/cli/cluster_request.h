@@ -11,6 +11,7 @@ enum {
     REQUEST_CLUSTER,
     REQUEST_ON,
     REQUEST_SSH,
+    REQUEST_SET,
     REQUEST_NAME,
     REQUEST_RESTART,
     REQUEST_JOURNAL,
@@ -48,9 +49,12 @@ enum {
         {REQUEST_CLUSTER, 0, "cluster", "FILE",                                                    \
          "instead of these: a cluster file; its addresses must belong to this machine"},           \
         {REQUEST_ON, 0, "on", "URL",                                                               \
-         "where the members run: local:, ssh://HOST,HOST... or slurm:PARTITION (default local:)"}, \
+         "where the members run: local:, ssh://HOST,HOST..., slurm:PARTITION or "                  \
+         "yarn://HOST/QUEUE (default local:)"},                                                    \
         {REQUEST_SSH, 0, "ssh", "COMMAND",                                                         \
-         "the command that reaches a host, such as 'ssh -F config' (default WEFT_SSH, or ssh)"},
+         "the command that reaches a host, such as 'ssh -F config' (default WEFT_SSH, or ssh)"},   \
+        {REQUEST_SET, 0, "set", "NAME=VALUE",                                                      \
+         "a setting of the launcher, such as tags=nightly; any number of times"},
 #define REQUEST_OPTIONS_OF_ROLES                                                                   \
     {ARGS_HEADING, 0, NULL, NULL, "What members have; ROLE= for one role, otherwise for all:"},    \
         {REQUEST_FIELD + CREW_PROCESSES, 0, "processes", "[ROLE=]N",                               \
@@ -61,6 +65,8 @@ enum {
          "of each instance, in CUDA_VISIBLE_DEVICES; 0: members see none"},                        \
         {REQUEST_FIELD + CREW_CONSTRAINT, 0, "constraint", "[ROLE=]TEXT",                          \
          "on the places of instances, in the words of the launcher"},                              \
+        {REQUEST_FIELD + CREW_RESOURCES, 0, "resource", "[ROLE:]NAME=N",                           \
+         "of each instance, in the words of the launcher, such as yarn.io/fpga=1"},                \
         {REQUEST_FIELD + CREW_COMMAND, 0, "command", "[ROLE=]TEXT",                                \
          "a text for sh, in place of PROGRAM"},                                                    \
         {REQUEST_FIELD + CREW_ENV, 0, "env", "[ROLE:]NAME=VALUE",                                  \
@@ -89,11 +95,12 @@ enum {
          "stop the others when all members of that role have ended: for servers that never end"},
 
 struct cluster_request {
-    struct crew_spec spec;    // resolved
-    struct crew_flags flags;  // of roles
-    VEC(const char *) roles;  // `--role`
-    const char *path;         // of a cluster file; NULL: none
-    const char *description;  // of a job.json; NULL: none
+    struct crew_spec spec;       // resolved
+    struct crew_flags flags;     // of roles
+    VEC(const char *) roles;     // `--role`
+    VEC(const char *) settings;  // `--set`
+    const char *path;            // of a cluster file; NULL: none
+    const char *description;     // of a job.json; NULL: none
     const char *preset, *tensorboard;
     bool is_dry_run;
     const char *name;  // of a cluster in the background

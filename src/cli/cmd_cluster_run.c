@@ -34,6 +34,7 @@ void help_format_cluster_run(struct buf *buf)
         "  weft cluster run --cluster cluster.json ./count filenames.txt\n"
         "  weft cluster run --spec job.json\n"
         "  weft cluster run --preset ps --memory worker=2G python3 train.py\n"
+        "  weft cluster run --on yarn://rm:8032/research --role worker=4 --memory 2G ./train\n"
         "\n"
         "Usage: weft cluster run [options] --role ROLE=N... PROGRAM [ARGUMENT...]\n"
         "\n"

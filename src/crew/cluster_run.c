@@ -47,7 +47,8 @@ static void member_ended(void *owner, size_t number, const struct launch_exit *e
     const int code = !exit->is_known       ? signal_exit_code(SIGNAL_KILL)
                      : exit->was_signalled ? signal_exit_code(exit->number)
                                            : exit->number;
-    const enum crew_event_kind kind = end->lost ? CREW_MEMBER_LOST : CREW_MEMBER_ENDED;
+    const enum crew_event_kind kind =
+        end->lost && !end->is_charged ? CREW_MEMBER_LOST : CREW_MEMBER_ENDED;
     tell_crew(run, (struct crew_event){kind, number, code, false});
 }
 
@@ -466,6 +467,26 @@ static weft_err catch_signals(struct run *run)
     return WEFT_OK;
 }
 
+static weft_err add_settings(struct run *run)
+{
+    const struct crew_pairs *settings = &run->spec->settings;
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < settings->count; i++) {
+        struct buf text = {0};
+        buf_format(&text, "%s=%s", settings->items[i].name, settings->items[i].value);
+        char *copy = text.has_failed ? NULL : strdup(buf_text(&text));
+        buf_fini(&text);
+        if (!copy || !VEC_PUSH(&run->settings, copy)) {
+            free(copy);
+            return err_no_memory("for the settings");
+        }
+        err = launcher_check_setting(run->launcher, copy);
+    }
+    if (!err && settings->count && !VEC_PUSH(&run->settings, NULL))
+        err = err_no_memory("for the settings");
+    return err;
+}
+
 static weft_err open_launch(struct run *run)
 {
     const struct cluster_run_options *options = run->options;
@@ -477,6 +498,7 @@ static weft_err open_launch(struct run *run)
         .count = run->crew.count,
         .name = options->name,
         .ssh = options->ssh,
+        .settings = (const char *const *)run->settings.items,
         .calls = &launch_calls_of_run,
         .owner = run,
     };
@@ -487,6 +509,8 @@ static weft_err open_launch(struct run *run)
 static weft_err set_up(struct run *run)
 {
     weft_err err = launcher_find(run->options->on, &run->launcher);
+    if (!err)
+        err = add_settings(run);
     if (!err)
         err = open_journal(run);
     if (!err)
@@ -524,6 +548,8 @@ static weft_err set_up(struct run *run)
 
 static void tear_down(struct run *run)
 {
+    if (run->launch)
+        talk_conclude(run);
     launch_close(run->launch);
     loop_free(run->loop);
     nursery_free(run->nursery);
@@ -535,6 +561,9 @@ static void tear_down(struct run *run)
     run_close_archives(run);
     run_free_tensorboard(run);
     free(run->kept_journal);
+    for (size_t i = 0; i < run->settings.count; i++)
+        free(run->settings.items[i]);
+    VEC_FINI(&run->settings);
 }
 
 weft_err cluster_run(const struct crew_spec *spec, const struct cluster_run_options *options,

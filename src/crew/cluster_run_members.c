@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cluster/address.h"
 #include "crew/here.h"
 #include "sys/file/standard.h"
@@ -176,7 +177,25 @@ static size_t find_neighbour(const struct run *run, const struct crew_seat *seat
     return is_meeting && master < seat->number ? 1 + master : 0;
 }
 
-static void add_member(struct run *run, size_t number)
+static weft_err add_amounts(struct run_member *member, struct launch_want *want)
+{
+    const struct crew_pairs *amounts = &member->seat.role->amounts;
+    if (!amounts->count)
+        return WEFT_OK;
+    member->amounts = calloc(amounts->count, sizeof *member->amounts);
+    if (!member->amounts)
+        return no_memory();
+    for (size_t i = 0; i < amounts->count; i++) {
+        member->amounts[i].name = amounts->items[i].name;
+        if (!text_read_count(amounts->items[i].value, UINT64_MAX, &member->amounts[i].count))
+            return err_set(WEFT_INTERNAL, "%s is not a number", amounts->items[i].value);
+    }
+    want->amounts = member->amounts;
+    want->amount_count = amounts->count;
+    return WEFT_OK;
+}
+
+static weft_err add_member(struct run *run, size_t number)
 {
     struct run_member *member = &run->members[number];
     const struct crew_seat seat = crew_spec_seat(run->spec, number);
@@ -192,11 +211,12 @@ static void add_member(struct run *run, size_t number)
         want->port = role->fixed.items[seat.instance].port;
     }
     want->beside = find_neighbour(run, &seat);
-    if (seat.process == 0) {
-        want->memory_bytes = role->memory_bytes;
-        want->cpus = role->cpus;
-        want->gpus = role->gpus;
-    }
+    if (seat.process > 0)
+        return WEFT_OK;
+    want->memory_bytes = role->memory_bytes;
+    want->cpus = role->cpus;
+    want->gpus = role->gpus;
+    return add_amounts(member, want);
 }
 
 // A launcher of other machines compares the description with them by itself.
@@ -247,9 +267,10 @@ weft_err run_make_members(struct run *run)
     run->places = calloc(count, sizeof *run->places);
     if (!run->members || !run->wants || !run->places)
         return no_memory();
-    for (size_t i = 0; i < count; i++)
-        add_member(run, i);
-    err = name_members(run);
+    for (size_t i = 0; !err && i < count; i++)
+        err = add_member(run, i);
+    if (!err)
+        err = name_members(run);
     if (!err)
         err = look_here(run);
     return err ? err : check_input_member(run);
@@ -266,6 +287,7 @@ void run_free_members(struct run *run)
         }
         free(member->address);
         free(member->gpus);
+        free(member->amounts);
         free(member->name);
     }
     free(run->members);

@@ -43,16 +43,17 @@ struct run_stream {
 
 struct run_member {
     struct run *run;
-    size_t number;          // in the crew
-    struct crew_seat seat;  // its role and index
-    char *name;             // "map/0"
-    char *address;          // "127.0.0.1:20123"
-    char *gpus;             // of this machine, that are its instance's; NULL: none, or not known
-    char *prefixes[2];      // of its lines on standard output and error
-    bool is_running;        // its start was reported, its end was not
-    bool was_answered;      // whether it was started for the first time is known
-    bool is_lost;           // its place has gone, and it needs another one
-    pid_t pid;              // while it runs
+    size_t number;                  // in the crew
+    struct crew_seat seat;          // its role and index
+    char *name;                     // "map/0"
+    char *address;                  // "127.0.0.1:20123"
+    struct launch_amount *amounts;  // further resources of its instance; NULL: none
+    char *gpus;         // of this machine, that are its instance's; NULL: none, or not known
+    char *prefixes[2];  // of its lines on standard output and error
+    bool is_running;    // its start was reported, its end was not
+    bool was_answered;  // whether it was started for the first time is known
+    bool is_lost;       // its place has gone, and it needs another one
+    pid_t pid;          // while it runs
     struct run_stream streams[2];  // standard output, standard error
     struct run_sink log;           // of a run in the background; its outlet's descriptor is ours
     struct last_lines tail;        // of its output in the foreground
@@ -87,10 +88,11 @@ struct run {
     struct crew_place *places;    // of each member; the texts of hosts are the launcher's
     const struct launcher *launcher;
     struct launch *launch;
-    struct launch_want *wants;            // of each member
-    struct workdir journal;               // of this run alone
-    struct workdir files;                 // in which members that have files run, on this machine
-    struct run_sent *sent;                // of each role, on other machines; NULL: members run here
+    struct launch_want *wants;  // of each member
+    VEC(char *) settings;       // of the launcher: "NAME=value", ended by NULL; empty: none
+    struct workdir journal;     // of this run alone
+    struct workdir files;       // in which members that have files run, on this machine
+    struct run_sent *sent;      // of each role, on other machines; NULL: members run here
     struct run_tensorboard *tensorboard;  // NULL: there is none
     struct environments *environments;    // where archives are unpacked; NULL: there are none
     struct run_archive *archives;
@@ -195,5 +197,8 @@ void talk_stopping(struct run *run, const char *why);
 void talk_killing(struct run_member *member);
 void talk_line(struct run_stream *stream, weft_bytes line, struct buf *out);
 void talk_end(struct run *run);
+
+// How the run has ended, for the records of the launcher.
+void talk_conclude(struct run *run);
 
 #endif

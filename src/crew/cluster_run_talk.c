@@ -264,3 +264,18 @@ void talk_end(struct run *run)
         end_line(run);
     }
 }
+
+void talk_conclude(struct run *run)
+{
+    char text[ERR_TEXT_BYTES_MAX] = "";
+    if (run->refusal)
+        snprintf(text, sizeof text, "%s", run->refusal_text.text);
+    else if (run->first_failure)
+        snprintf(text, sizeof text, "%s failed with exit code %d", run->first_failure->name,
+                 run->exit_code);
+    launch_conclude(run->launch,
+                    run->first_signal_ns             ? LAUNCH_STOPPED
+                    : run->refusal || run->exit_code ? LAUNCH_FAILED
+                                                     : LAUNCH_SUCCEEDED,
+                    *text ? text : NULL);
+}

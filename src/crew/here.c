@@ -99,6 +99,11 @@ static weft_err check_memory(const struct here *here, uint64_t asked_bytes)
 
 static weft_err check_role(const struct here *here, const struct crew_role *role)
 {
+    if (role->amounts.count)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "roles.%s: this machine has no resource %s\n"
+                       "  try: --on yarn://HOST, where a cluster knows it",
+                       role->name, role_quote(weft_text(role->amounts.items[0].name)).text);
     if (role->constraint)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "roles.%s: this machine has no label to match the constraint %s\n"

@@ -8,8 +8,10 @@
 #include "launch/local/local.h"
 #include "launch/slurm/slurm.h"
 #include "launch/ssh/ssh.h"
+#include "launch/yarn/yarn.h"
 
-const struct launcher *const launchers[] = {&launch_local, &launch_ssh, &launch_slurm, NULL};
+const struct launcher *const launchers[] = {&launch_local, &launch_ssh, &launch_slurm, &launch_yarn,
+                                            NULL};
 
 enum { LAUNCHERS_MAX = 8, SCHEME_BYTES = 32 };
 
@@ -38,6 +40,20 @@ static weft_err refuse(const char *url, const char *scheme)
                         url, scheme, buf_text(&forms));
     buf_fini(&forms);
     return err;
+}
+
+weft_err launcher_check_setting(const struct launcher *launcher, const char *setting)
+{
+    char name[SCHEME_BYTES] = "";
+    const size_t size = strcspn(setting, "=");
+    if (!setting[size])
+        return err_set(WEFT_INVALID_ARGUMENT, "%s: a setting is written NAME=VALUE", setting);
+    if (!launcher->check_setting)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s: the launcher %s: has no settings", setting,
+                       launcher->scheme);
+    if (size < sizeof name)
+        memcpy(name, setting, size);
+    return launcher->check_setting(name, setting + size + 1);
 }
 
 weft_err launcher_find(const char *url, const struct launcher **launcher)

@@ -20,6 +20,12 @@
 
 enum { LAUNCH_PORTS_MAX = 4 };  // that one member may ask for
 
+// A resource of a place besides processors, memory and GPUs, in the words of the launcher: "yarn.io/fpga".
+struct launch_amount {
+    const char *name;
+    uint64_t count;
+};
+
 // What a member needs of its place. Zero: nothing in particular. All texts are borrowed until close.
 struct launch_want {
     const char *name;     // "map/0", for messages
@@ -29,6 +35,8 @@ struct launch_want {
     uint64_t memory_bytes;
     uint32_t cpus, gpus;
     const char *constraint;  // on the place, in the words of the launcher: a label, a node feature
+    const struct launch_amount *amounts;
+    size_t amount_count;
     size_t beside;  // 0; or 1 + the number of an earlier member: at the same place as that one
 };
 
@@ -70,13 +78,15 @@ struct launch_exit {
     uint64_t lived_ns;
     const char
         *lost;  // why the end of the member is not known: its place has gone. NULL: it is known
+    bool
+        is_charged;  // of one that is lost: its program is the reason, as when it took more memory than it may
 };
 
 // Reports. `owner` is that of launch_options.
 struct launch_calls {
     void (*placed)(void *owner);  // all members have a place: launch_place may be asked
-    void (*failed)(void *owner,
-                   weft_err err);  // they will not have one; the thread's error says why
+    // They will not have one, or all are lost for good, also later; the thread's error says why.
+    void (*failed)(void *owner, weft_err err);
     void (*moved)(void *owner, size_t member);  // it has another place
     void (*not_moved)(void *owner, size_t member, weft_err err);
     void (*started)(void *owner, size_t member, pid_t pid);
@@ -97,11 +107,16 @@ struct launch_options {
     const char *name;        // of the run, for directories and jobs elsewhere; NULL: none
     const char *ssh;         // the command that reaches a host; NULL: WEFT_SSH, or ssh
     const char *token_file;  // the file with the token of the run; NULL: the user's
+    // Of this launcher: "NAME=value", checked by launcher_check_setting; NULL-terminated; NULL: none.
+    const char *const *settings;
     const struct launch_calls *calls;
     void *owner;
 };
 
 struct launch;
+
+// How a run has ended, for the records of a scheduler.
+enum launch_verdict { LAUNCH_SUCCEEDED, LAUNCH_FAILED, LAUNCH_STOPPED };
 
 struct launcher {
     const char *scheme;  // "ssh"
@@ -110,6 +125,8 @@ struct launcher {
     bool reads_input;    // a member can read our standard input
     // INVALID_ARGUMENT: the URL is not one of its kind. Connects to nothing.
     weft_err (*check)(const char *url);
+    // INVALID_ARGUMENT: there is no such setting, or it cannot have that value. NULL: the launcher has none.
+    weft_err (*check_setting)(const char *name, const char *value);
     weft_err (*open)(struct launch **launch, const struct launch_options *options);
     void (*close)(struct launch *launch);
     weft_err (*place)(struct launch *launch);
@@ -119,6 +136,8 @@ struct launcher {
     weft_err (*start)(struct launch *launch, size_t member, const struct launch_start *start);
     void (*signal)(struct launch *launch, size_t member, int number);
     void (*pause)(struct launch *launch, size_t member, unsigned which, bool is_paused);
+    // Before close. NULL: there are no records.
+    void (*conclude)(struct launch *launch, enum launch_verdict verdict, const char *text);
     uint32_t lost_rest_ms;  // how long after the loss of a place its processes may still run
 };
 
@@ -132,6 +151,9 @@ extern const struct launcher *const launchers[];  // ends with NULL
 // The launcher of a URL, which has been checked; NULL: that of this machine. INVALID_ARGUMENT, with a guess of what the user
 // meant.
 MUST_CHECK weft_err launcher_find(const char *url, const struct launcher **launcher);
+
+// Whether the launcher takes a setting, "NAME=value". INVALID_ARGUMENT.
+MUST_CHECK weft_err launcher_check_setting(const struct launcher *launcher, const char *setting);
 
 // ---- The calls of a launcher ----------------------------------------------------------------------------------
 
@@ -147,6 +169,14 @@ static inline void launch_close(struct launch *launch)
 {
     if (launch)
         launch->launcher->close(launch);
+}
+
+// How the run has ended: `text` is a sentence for people, or NULL. Before launch_close.
+static inline void launch_conclude(struct launch *launch, enum launch_verdict verdict,
+                                   const char *text)
+{
+    if (launch->launcher->conclude)
+        launch->launcher->conclude(launch, verdict, text);
 }
 
 // Finds places for all members. Once. Followed by placed or failed, if it does not fail itself.

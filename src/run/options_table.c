@@ -104,7 +104,7 @@ const struct args_option options_table[] = {
     {OPTION_WORKERS, 0, "workers", "N",
      "share the work among N processes, each with that many slots (default: 1)"},
     {OPTION_ON, 0, "on", "URL",
-     "start clients on other machines to do the work: ssh://HOST,HOST... or slurm:PARTITION"},
+     "start clients on other machines to do the work: ssh://HOST,HOST..., slurm:PARTITION or yarn://HOST/QUEUE"},
     {OPTION_CLIENTS, 0, "clients", "N",
      "with --on: how many clients (default: one for each host of ssh)"},
     {OPTION_ARCHIVE, 0, "archive", "FILE",

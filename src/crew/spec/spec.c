@@ -30,6 +30,7 @@ void spec_role_fini(struct crew_role *role)
     free(role->pre_script);
     spec_words_fini(&role->command);
     pairs_fini(&role->variables);
+    pairs_fini(&role->amounts);
     pairs_fini(&role->files);
     for (size_t i = 0; i < role->fixed.count; i++)
         free(role->fixed.items[i].host);
@@ -46,6 +47,7 @@ void crew_spec_fini(struct crew_spec *spec)
     free(spec->name);
     free(spec->on);
     free(spec->tensorboard);
+    pairs_fini(&spec->settings);
     json_decref(spec->rest);
     *spec = (struct crew_spec){0};
 }

@@ -39,8 +39,9 @@ enum crew_field {
 };
 
 struct crew_pair {
-    char *name;   // of a variable; the path of a file in the directory of the run
-    char *value;  // its value; the path of the file here
+    char *
+        name;  // of a variable, a resource, a setting; the path of a file in the directory of the run
+    char *value;  // its value; the path of the file here; a number
 };
 
 struct crew_words {
@@ -67,6 +68,8 @@ struct crew_role {
     uint64_t memory_bytes;
     uint32_t cpus, gpus;
     char *constraint;  // on the places of instances, in the words of the launcher; NULL: none
+    struct crew_pairs
+        amounts;  // of further resources of each instance, in the words of the launcher: counts
     struct crew_words command;
     struct crew_pairs variables;
     struct crew_pairs files;
@@ -91,6 +94,7 @@ enum crew_preset {
 struct crew_spec {
     char *name;                  // NULL: none
     char *on;                    // the URL of a launcher; NULL: this machine
+    struct crew_pairs settings;  // of the launcher
     char *tensorboard;           // the directory whose logs it shows; NULL: none is started
     uint32_t start_deadline_ms;  // in which all members have to start; 0: any
     enum crew_preset preset;
@@ -123,6 +127,9 @@ MUST_CHECK weft_err crew_spec_set_preset(struct crew_spec *spec, const char *nam
 
 // Copies a text in place of the one that is there.
 MUST_CHECK weft_err crew_spec_set_text(char **to, const char *text);
+
+// `--set`: "NAME=value" for the launcher.
+MUST_CHECK weft_err crew_spec_add_setting(struct crew_spec *spec, const char *text);
 
 // What flags say of roles. They win over the file, and those for one role over those for all.
 struct crew_flags {

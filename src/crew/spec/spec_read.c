@@ -31,8 +31,8 @@ static bool find_field(const char *key, bool is_for_all, enum crew_field *field)
 // The keys that may stand in a role, or at the top; ends with NULL.
 static void list_keys(const char **keys, bool is_top)
 {
-    static const char *const top[] = {"name",        "on",    "preset",
-                                      "tensorboard", "roles", "start_deadline"};
+    static const char *const top[] = {"name",           "on",      "preset", "tensorboard", "roles",
+                                      "start_deadline", "settings"};
     for (size_t i = 0; is_top && i < sizeof top / sizeof *top; i++)
         *keys++ = top[i];
     for (size_t i = 0; i < CREW_FIELD_COUNT; i++)
@@ -146,6 +146,9 @@ static weft_err read_key(struct crew_spec *spec, const char *key, json_t *value)
     if (strcmp(key, "start_deadline") == 0)
         return is_absent ? WEFT_OK
                          : err_wrap(read_time(&spec->start_deadline_ms, value), "%s", key);
+    if (strcmp(key, "settings") == 0)
+        return is_absent ? WEFT_OK
+                         : err_wrap(spec_set_settings(&spec->settings, value), "settings");
     if (strcmp(key, "preset") == 0)
         return is_absent ? WEFT_OK : err_wrap(read_preset(spec, value), "preset");
     return read_field(&spec->all, key, value, true);

@@ -31,6 +31,8 @@ static weft_err read_flag(struct crew_spec *spec, struct flags_of *of, const cha
         return crew_spec_set_preset(spec, value);
     if (strncmp(word, "tensorboard", length) == 0)
         return crew_spec_set_text(&spec->tensorboard, value);
+    if (strncmp(word, "set", length) == 0)
+        return crew_spec_add_setting(spec, value);
     if (strncmp(word, "until", length) == 0) {
         assert_true(VEC_PUSH(&of->flags.until, value));
         return WEFT_OK;
@@ -93,6 +95,8 @@ static void show_role(struct buf *buf, const struct crew_role *role)
         buf_format(buf, " g%u", role->gpus);
     if (role->constraint)
         buf_format(buf, " on:%s", role->constraint);
+    for (size_t i = 0; i < role->amounts.count; i++)
+        buf_format(buf, " +%s=%s", role->amounts.items[i].name, role->amounts.items[i].value);
     if (role->archive)
         buf_format(buf, " archive:%s", role->archive);
     if (role->pre_script)
@@ -172,6 +176,11 @@ static const struct case_of cases[] = {
      "a=5 r2 p | b=1 r2 p"},
     {"{\"roles\": {\"a\": 1, \"b\": {\"restarts\": 4}}, \"command\": [\"p\"]}", "--restart=0",
      "a=1 p | b=1 p"},
+    // Further resources, and settings of a launcher, which what_is_written_means_the_same compares.
+    {"{\"roles\": {\"a\": {\"resources\": {\"yarn.io/fpga\": 2}}, \"b\": 1}, \"command\": [\"p\"], "
+     "\"settings\": {\"tags\": \"x,y\", \"priority\": 3}}",
+     "--resource=b:licence=1 --resource=yarn.io/fpga=4 --set=tags=z",
+     "a=1 +yarn.io/fpga=4 p | b=1 +yarn.io/fpga=4 +licence=1 p"},
     // Who is waited for, and who is in the cluster.
     {NULL, "--role=a=1 --role=b=1 --until=b -- p", "a=1 stopped p | b=1 p"},
     {NULL, "--role=worker=1 --role=evaluator=2 -- p", "worker=1 p | evaluator=2 outside p"},
@@ -234,6 +243,12 @@ static const struct case_of cases[] = {
      "\"1A\" is not the name of a variable"},
     {"{\"roles\": {\"w\": {\"env\": {\"TF_CONFIG\": \"x\"}}}}", NULL, "TF_CONFIG is set by weft"},
     {"{\"roles\": {\"w\": {\"env\": {\"A\": true}}}}", NULL, "env: \"A\": it is true or false"},
+    {"{\"roles\": {\"w\": {\"resources\": {\"x\": 0}}}}", NULL, "x: \"0\" is not a number from 1"},
+    {"{\"roles\": {\"w\": {\"resources\": {\"a b\": 1}}}}", NULL, "is not the name of a resource"},
+    {"{\"roles\": {\"w\": {\"resources\": [\"x\"]}}}", NULL, "resources: it is a list"},
+    {"{\"roles\": {\"w\": 1}, \"settings\": {\"a\": []}}", NULL, "settings: \"a\": it is a list"},
+    {NULL, "--role=w=1 --resource=x -- p", "write: --resource x=N"},
+    {NULL, "--role=w=1 --set=x -- p", "write: x=VALUE"},
     {"{\"roles\": {\"w\": {\"files\": {\"../a\": \"b\"}}}}", NULL,
      "\"../a\" is not the name of a file"},
     {"{\"roles\": {\"w\": {\"files\": {\"/a\": \"b\"}}}}", NULL,

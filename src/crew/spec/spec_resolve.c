@@ -14,7 +14,7 @@ static weft_err split_flag(const struct crew_spec *spec, const struct crew_flag 
                            struct crew_role **role, const char **value)
 {
     const struct spec_field *field = &spec_fields[flag->field];
-    const bool is_pair = field->kind == SPEC_VARIABLES || field->kind == SPEC_FILES;
+    const bool is_pair = spec_is_list_of_pairs(field->kind);
     const char *end = strpbrk(flag->text, is_pair ? ":=" : "=");
     *role = NULL;
     *value = flag->text;

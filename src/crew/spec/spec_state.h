@@ -13,6 +13,7 @@ enum spec_kind {
     SPEC_TRUTH,
     SPEC_COMMAND,
     SPEC_VARIABLES,
+    SPEC_AMOUNTS,
     SPEC_FILES,
     SPEC_ADDRESSES,
 };
@@ -26,6 +27,12 @@ struct spec_field {
 };
 
 extern const struct spec_field spec_fields[CREW_FIELD_COUNT];
+
+// A list of names with values, which roles and flags add to.
+static inline bool spec_is_list_of_pairs(enum spec_kind kind)
+{
+    return kind == SPEC_VARIABLES || kind == SPEC_AMOUNTS || kind == SPEC_FILES;
+}
 
 static inline void *spec_field_at(struct crew_role *role, enum crew_field field)
 {
@@ -54,6 +61,9 @@ MUST_CHECK weft_err spec_set_text(struct crew_role *role, enum crew_field field,
 // Copies a field that `to` does not have from `from`, where it is given; of pairs, those whose names `to` does not have.
 MUST_CHECK weft_err spec_copy_missing(struct crew_role *to, const struct crew_role *from,
                                       enum crew_field field);
+
+// Names and texts or numbers, of a launcher.
+MUST_CHECK weft_err spec_set_settings(struct crew_pairs *settings, const struct json_t *value);
 
 MUST_CHECK weft_err spec_words_add(struct crew_words *words, const char *word);
 void spec_words_fini(struct crew_words *words);

@@ -158,6 +158,28 @@ static weft_err set_variable(struct crew_pairs *pairs, const char *name, const c
     return err ? err : set_pair(pairs, name, value);
 }
 
+static const uint64_t amount_max = INT64_MAX;
+
+static weft_err set_amount(struct crew_pairs *pairs, const char *name, const char *value)
+{
+    uint64_t count = 0;
+    if (!*name || strpbrk(name, " ,=:"))
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is not the name of a resource\n  try: yarn.io/fpga",
+                       role_quote(weft_text(name)).text);
+    if (!text_read_count(value, amount_max, &count))
+        return err_set(WEFT_INVALID_ARGUMENT, "%s: %s is not a number from 1", name,
+                       role_quote(weft_text(value)).text);
+    return set_pair(pairs, name, value);
+}
+
+static weft_err set_setting(struct crew_pairs *pairs, const char *name, const char *value)
+{
+    if (!*name)
+        return err_set(WEFT_INVALID_ARGUMENT, "a setting has no name\n  write: NAME=VALUE");
+    return set_pair(pairs, name, value);
+}
+
 static weft_err set_file(struct crew_pairs *pairs, const char *target, const char *path)
 {
     if (!*path)
@@ -210,7 +232,9 @@ static weft_err json_command(struct crew_words *words, const json_t *value)
     return err;
 }
 
-static weft_err json_variables(struct crew_pairs *pairs, const json_t *value)
+typedef weft_err set_pair_fn(struct crew_pairs *pairs, const char *name, const char *value);
+
+static weft_err json_pairs(struct crew_pairs *pairs, const json_t *value, set_pair_fn *set)
 {
     weft_err err = WEFT_OK;
     if (!json_is_object(value))
@@ -221,8 +245,8 @@ static weft_err json_variables(struct crew_pairs *pairs, const json_t *value)
         char number[32];
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(text));
         if (json_is_string(text) || json_is_integer(text))
-            err = set_variable(pairs, json_object_iter_key(at),
-                               json_is_string(text) ? json_string_value(text) : number);
+            err = set(pairs, json_object_iter_key(at),
+                      json_is_string(text) ? json_string_value(text) : number);
         else
             err = err_wrap(expect(text, "a text"), "%s",
                            role_quote(weft_text(json_object_iter_key(at))).text);
@@ -317,13 +341,20 @@ weft_err spec_set_json(struct crew_role *role, enum crew_field number, const jso
     case SPEC_COMMAND:
         return json_command(at, value);
     case SPEC_VARIABLES:
-        return json_variables(at, value);
+        return json_pairs(at, value, set_variable);
+    case SPEC_AMOUNTS:
+        return json_pairs(at, value, set_amount);
     case SPEC_FILES:
         return json_files(at, value);
     case SPEC_ADDRESSES:
         return json_addresses(at, value);
     }
     return WEFT_INTERNAL;
+}
+
+weft_err spec_set_settings(struct crew_pairs *settings, const json_t *value)
+{
+    return json_pairs(settings, value, set_setting);
 }
 
 // ---- From flags ------------------------------------------------------------------------------------------------
@@ -335,13 +366,15 @@ static weft_err text_pair(struct crew_pairs *pairs, enum spec_kind kind, const c
     if (!equals && kind == SPEC_FILES)
         return set_file_by_path(pairs, text);
     if (!equals)
-        return err_set(WEFT_INVALID_ARGUMENT, "%s has no value\n  write: --env %s=VALUE",
-                       role_quote(weft_text(text)).text, text);
+        return err_set(WEFT_INVALID_ARGUMENT, "%s has no value\n  write: --%s %s=%s",
+                       role_quote(weft_text(text)).text, kind == SPEC_AMOUNTS ? "resource" : "env",
+                       text, kind == SPEC_AMOUNTS ? "N" : "VALUE");
     char *name = strndup(text, (size_t)(equals - text));
     if (!name)
         return spec_no_memory();
-    const weft_err err = kind == SPEC_FILES ? set_file(pairs, name, equals + 1)
-                                            : set_variable(pairs, name, equals + 1);
+    const weft_err err = kind == SPEC_FILES     ? set_file(pairs, name, equals + 1)
+                         : kind == SPEC_AMOUNTS ? set_amount(pairs, name, equals + 1)
+                                                : set_variable(pairs, name, equals + 1);
     free(name);
     return err;
 }
@@ -365,11 +398,26 @@ weft_err spec_set_text(struct crew_role *role, enum crew_field number, const cha
     case SPEC_COMMAND:
         return set_shell_command(at, text);
     case SPEC_VARIABLES:
+    case SPEC_AMOUNTS:
     case SPEC_FILES:
         return text_pair(at, field->kind, text);
     default:
         return WEFT_INTERNAL;  // they have no flag
     }
+}
+
+weft_err crew_spec_add_setting(struct crew_spec *spec, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    char *name = strndup(text, equals ? (size_t)(equals - text) : 0);
+    if (!name)
+        return spec_no_memory();
+    const weft_err err = equals
+                             ? set_setting(&spec->settings, name, equals + 1)
+                             : err_set(WEFT_INVALID_ARGUMENT, "%s has no value\n  write: %s=VALUE",
+                                       role_quote(weft_text(text)).text, text);
+    free(name);
+    return err_wrap(err, "--set");
 }
 
 // ---- Copies ----------------------------------------------------------------------------------------------------
@@ -391,7 +439,7 @@ weft_err spec_copy_missing(struct crew_role *to, const struct crew_role *from,
     const void *source = (const char *)from + field->offset;
     if (!spec_is_given(from, number))
         return WEFT_OK;
-    if (field->kind == SPEC_VARIABLES || field->kind == SPEC_FILES) {
+    if (spec_is_list_of_pairs(field->kind)) {
         to->given |= 1U << number;
         return copy_pairs(at, source);
     }

@@ -69,10 +69,11 @@ static void write_addresses(struct buf *buf, const char *key, const struct crew_
 static bool is_worth_writing(const struct crew_role *role, enum crew_field field)
 {
     const void *at = (const char *)role + spec_fields[field].offset;
-    const size_t count = field == CREW_COMMAND ? role->command.count
-                         : field == CREW_ENV   ? role->variables.count
-                         : field == CREW_FILES ? role->files.count
-                                               : role->fixed.count;
+    const size_t count = field == CREW_COMMAND     ? role->command.count
+                         : field == CREW_ENV       ? role->variables.count
+                         : field == CREW_FILES     ? role->files.count
+                         : field == CREW_RESOURCES ? role->amounts.count
+                                                   : role->fixed.count;
     switch (spec_fields[field].kind) {
     case SPEC_TEXT:
         return *(char *const *)at != NULL;
@@ -111,6 +112,7 @@ static void write_field(struct buf *buf, const struct crew_role *role, enum crew
         write_words(buf, field->key, at);
         break;
     case SPEC_VARIABLES:
+    case SPEC_AMOUNTS:
     case SPEC_FILES:
         write_pairs(buf, field->key, at);
         break;
@@ -127,6 +129,8 @@ void crew_spec_write(struct buf *buf, const struct crew_spec *spec)
         json_append_text(buf, "name", spec->name);
     if (spec->on)
         json_append_text(buf, "on", spec->on);
+    if (spec->settings.count)
+        write_pairs(buf, "settings", &spec->settings);
     if (spec->preset)
         json_append_text(buf, "preset", crew_preset_name(spec->preset));
     if (spec->tensorboard)

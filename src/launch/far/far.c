@@ -302,8 +302,10 @@ static void lose_member(struct far *far, size_t number, weft_err err, const char
     const struct launch_calls *calls = far->options.calls;
     const bool was_begun = member->state >= FAR_STARTING;
     const bool was_running = member->state == FAR_RUNNING;
-    const struct launch_exit end = {
-        .lost = why, .lived_ns = was_running ? clock_now_ns() - member->started_ns : 0};
+    const struct launch_exit end = {.lost = why,
+                                    .is_charged = member->host && member->host->is_charged,
+                                    .lived_ns =
+                                        was_running ? clock_now_ns() - member->started_ns : 0};
     member->state = FAR_UNPLACED;
     member->start.size = 0;
     if (was_begun)

@@ -80,8 +80,20 @@ const struct secret *far_secret(const struct launch *launch);
 // Appends the name that the next agent of a host has to give: --place. It changes when the host is lost and moved to again.
 void far_append_place(const struct launch *launch, size_t host, struct buf *text);
 
-// The host will do nothing any more: its members are lost. `why` is a sentence.
-void far_end_host(struct launch *launch, size_t host, weft_err err, const char *why);
+// The host will do nothing any more: its members are lost, by their own fault if `is_charged`. `why` is a sentence.
+void far_end_host(struct launch *launch, size_t host, weft_err err, const char *why,
+                  bool is_charged);
+
+// Whether its agent has not come yet. And: from now on it has to give another name, since the one that was started may be there still.
+bool far_awaits(const struct launch *launch, size_t host);
+void far_await_another(struct launch *launch, size_t host);
+
+// The program that becomes an agent: its path here, the hash of its content, its size.
+struct far_program {
+    const char *path, *hash;
+    uint64_t bytes;
+};
+struct far_program far_get_program(const struct launch *launch);
 
 // ---- Others ------------------------------------------------------------------------------------------------------------
 

@@ -101,6 +101,7 @@ void far_renew_host(struct far_host *host)
     free(host->why);
     host->address = host->directory = host->interface = host->why = NULL;
     host->generation++;
+    host->is_charged = false;
     host->state = FAR_IDLE;
 }
 

@@ -75,9 +75,29 @@ void far_note_cut(struct far_host *host)
     far->route->cut(far->owner, (size_t)(host - far->hosts));
 }
 
-void far_end_host(struct launch *launch, size_t host, weft_err err, const char *why)
+void far_end_host(struct launch *launch, size_t number, weft_err err, const char *why,
+                  bool is_charged)
 {
-    far_lose(&((struct far *)launch)->hosts[host], err, why);
+    struct far_host *host = &((struct far *)launch)->hosts[number];
+    host->is_charged = is_charged;
+    far_lose(host, err, why);
+}
+
+bool far_awaits(const struct launch *launch, size_t host)
+{
+    const enum far_host_state state = ((const struct far *)launch)->hosts[host].state;
+    return state == FAR_IDLE || state == FAR_CONNECTING;
+}
+
+void far_await_another(struct launch *launch, size_t host)
+{
+    ((struct far *)launch)->hosts[host].generation++;
+}
+
+struct far_program far_get_program(const struct launch *launch)
+{
+    const struct far *far = (const struct far *)launch;
+    return (struct far_program){far->program, far->program_hash, far->program_bytes};
 }
 
 static void data_came(void *owner, weft_bytes bytes)

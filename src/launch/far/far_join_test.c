@@ -288,9 +288,10 @@ static void an_agent_that_is_killed_is_asked_for_and_its_member_moves(void **sta
     AWAIT(test, test->cut == 1);
     assert_int_equal(test->cut_host, 1);
     assert_int_equal(test->ended, 0);  // until the launcher knows the reason
-    far_end_host(test->launch, 1, WEFT_UNAVAILABLE, "it took too much memory");
+    far_end_host(test->launch, 1, WEFT_UNAVAILABLE, "it took too much memory", true);
     assert_int_equal(test->ended, 1);
     assert_string_equal(test->lost, "it took too much memory");
+    assert_true(test->exits[1].is_charged);
 
     // Its next life: an agent of the earlier one comes too late.
     far_move_to(test->launch, 1, 1, "three");
@@ -304,6 +305,7 @@ static void an_agent_that_is_killed_is_asked_for_and_its_member_moves(void **sta
     start_member(test, 1, "exit 0");
     AWAIT(test, test->ended == 2);
     assert_null(test->exits[1].lost);
+    assert_false(test->exits[1].is_charged);
 }
 
 static void agents_without_the_token_or_a_place_are_refused(void **state)

@@ -45,6 +45,7 @@ struct far_host {
     struct frame_parser parser;
     uint64_t heard_ns, begun_ns;
     bool is_suspect;
+    bool is_charged;                        // its end is the fault of its members
     char *address, *directory, *interface;  // NULL: not known
     char *why;                              // it is gone; NULL: it is not
     VEC(uint8_t) files;                     // enum far_file_state of each file

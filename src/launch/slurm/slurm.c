@@ -60,13 +60,19 @@ static weft_err explain(void *owner, const char *host, const struct far_end *end
 
 // ---- Opening -----------------------------------------------------------------------------------------------
 
-static void add_need(struct slurm_need *need, const struct launch_want *want)
+static weft_err add_need(struct slurm_need *need, const struct launch_want *want)
 {
+    if (want->amount_count)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s: jobs of Slurm cannot be asked for the resource %s by that name\n"
+                       "  try: WEFT_SLURM='--gres=NAME:N', for all jobs",
+                       want->name, want->amounts[0].name);
     need->cpus += want->cpus;
     need->gpus += want->gpus;
     need->memory_bytes += want->memory_bytes;
     if (want->constraint)
         need->constraint = want->constraint;
+    return WEFT_OK;
 }
 
 // One job for each member, but for those that are to be beside another.
@@ -83,7 +89,9 @@ static weft_err make_jobs(struct slurm *slurm)
         struct slurm_need *need = &slurm->jobs[slurm->job_of[i]].need;
         if (!need->role && !(need->role = strndup(want->name, strcspn(want->name, "/"))))
             return err_no_memory("for the jobs");
-        add_need(need, want);
+        const weft_err err = add_need(need, want);
+        if (err)
+            return err;
     }
     return WEFT_OK;
 }

@@ -216,7 +216,11 @@ static void free_ssh(struct ssh *ssh)
 static weft_err check_wants(const struct launch_options *options)
 {
     for (size_t i = 0; i < options->count; i++)
-        if (options->wants[i].constraint)
+        if (options->wants[i].amount_count)
+            return err_set(WEFT_INVALID_ARGUMENT,
+                           "%s: hosts of ssh have no resource %s that could be asked for",
+                           options->wants[i].name, options->wants[i].amounts[0].name);
+        else if (options->wants[i].constraint)
             return err_set(WEFT_INVALID_ARGUMENT,
                            "%s: hosts of ssh have no labels to match the constraint %s\n"
                            "  try: only the hosts that fit, in --on ssh://HOST,HOST...",
