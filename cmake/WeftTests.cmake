@@ -110,11 +110,13 @@ else()
   message(STATUS "cmocka not found: no unit, sim and property tests (libcmocka-dev)")
 endif()
 
-# For tests with real daemons of YARN (test/hadoop): runs a command in containers.
-add_executable(test_yarn_try EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/hadoop/yarn_try.c)
-target_link_libraries(test_yarn_try PRIVATE weft_cli)
-set_target_properties(test_yarn_try PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-add_dependencies(tests test_yarn_try)
+# For tests with real daemons of YARN (test/hadoop): a command in containers, and applications as clients see them.
+foreach(name IN ITEMS yarn_try yarn_app)
+  add_executable(test_${name} EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/hadoop/${name}.c)
+  target_link_libraries(test_${name} PRIVATE weft_cli)
+  set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(tests test_${name})
+endforeach()
 
 # Fuzzers: ordinary builds replay their corpora, the preset "fuzz" makes libFuzzer programs.
 file(GLOB fuzzers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/fuzz/fuzz_*.c)

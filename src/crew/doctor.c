@@ -10,6 +10,8 @@
 #include "crew/cluster_up.h"
 #include "crew/here.h"
 #include "launch/launch.h"
+#include "store/hdfs/checkup.h"
+#include "store/hdfs/url.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/secure/secret.h"
@@ -24,7 +26,7 @@ enum {
 
 struct doctor {
     const struct doctor_options *options;
-    const struct launcher *launcher;
+    const struct launcher *launcher;  // NULL: files are examined, and no members
     weft_err worst;
 };
 
@@ -389,10 +391,39 @@ static void examine_hosts(struct doctor *doctor, const char *url)
     }
 }
 
+// ---- Files far away --------------------------------------------------------------------------------------------------
+
+static void found_there(void *owner, const char *check, weft_err err, const char *text)
+{
+    report(owner, check, err, text);
+}
+
+static void examine_files(struct doctor *doctor)
+{
+    const uint32_t timeout_ms = doctor->options->timeout_ms;
+    const struct hdfs_checkup checkup = {.url = doctor->options->on,
+                                         .timeout_ms = timeout_ms ? timeout_ms : TIMEOUT_DEFAULT_MS,
+                                         .found = found_there,
+                                         .owner = doctor};
+    hdfs_checkup(&checkup);
+}
+
+// ---- All -------------------------------------------------------------------------------------------------------------
+
+static weft_err find_target(struct doctor *doctor, const char *on)
+{
+    if (!on || !hdfs_is_url(on))
+        return launcher_find(on, &doctor->launcher);
+    struct hdfs_url *url = malloc(sizeof *url);
+    const weft_err err = url ? hdfs_url_read(on, url) : err_no_memory("for a URL");
+    free(url);
+    return err;
+}
+
 weft_err doctor_examine(const struct doctor_options *options, weft_err *worst)
 {
     struct doctor doctor = {.options = options};
-    const weft_err err = launcher_find(options->on, &doctor.launcher);
+    const weft_err err = find_target(&doctor, options->on);
     if (err)
         return err;
     examine(&doctor, "version", check_version);
@@ -401,7 +432,10 @@ weft_err doctor_examine(const struct doctor_options *options, weft_err *worst)
     examine(&doctor, "cache", check_cache);
     examine(&doctor, "tmp", check_tmp);
     examine(&doctor, "token", check_token);
-    examine_hosts(&doctor, options->on ? options->on : "local:");
+    if (doctor.launcher)
+        examine_hosts(&doctor, options->on ? options->on : "local:");
+    else
+        examine_files(&doctor);
     *worst = doctor.worst;
     return WEFT_OK;
 }

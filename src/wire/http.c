@@ -264,6 +264,28 @@ weft_err http_read_all(struct http *http, size_t bytes_max, struct buf *text)
     }
 }
 
+weft_err http_get(const struct net_address *address, const char *target, uint32_t timeout_ms,
+                  size_t bytes_max, uint32_t *status, struct buf *text)
+{
+    const struct http_request request = {.address = address,
+                                         .method = "GET",
+                                         .target = target,
+                                         .body_bytes = HTTP_NO_BODY,
+                                         .connect_ms = timeout_ms,
+                                         .silence_ms = timeout_ms};
+    struct http_answer *answer = malloc(sizeof *answer);
+    struct http *http = NULL;
+    weft_err code = answer ? http_open(&request, &http) : err_no_memory("for a request");
+    if (code == WEFT_OK)
+        code = http_finish(http, answer);
+    if (code == WEFT_OK)
+        code = http_read_all(http, bytes_max, text);
+    *status = code == WEFT_OK ? answer->status : 0;
+    http_close(http);
+    free(answer);
+    return code;
+}
+
 // ---- Addresses -----------------------------------------------------------------------------------------------------
 
 weft_err http_read_url(const char *url, struct net_address *address, const char **target)

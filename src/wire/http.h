@@ -41,6 +41,11 @@ MUST_CHECK weft_err http_read(struct http *http, void *data, size_t size, size_t
 // The rest of it, no more than bytes_max.
 MUST_CHECK weft_err http_read_all(struct http *http, size_t bytes_max, struct buf *text);
 
+// All of it at once: what the server gives for a target, and its status, which may be that of a failure.
+MUST_CHECK weft_err http_get(const struct net_address *address, const char *target,
+                             uint32_t timeout_ms, size_t bytes_max, uint32_t *status,
+                             struct buf *text);
+
 // "http://HOST[:PORT]/target" in its parts; *target points into the text. INVALID_ARGUMENT: it is none.
 MUST_CHECK weft_err http_read_url(const char *url, struct net_address *address,
                                   const char **target);

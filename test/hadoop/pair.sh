@@ -18,6 +18,7 @@ check "a file is put to the active one" weft put data/a.txt hdfs:///a.txt
 check "and read by the name of both" eval 'weft cat hdfs://pair/a.txt | cmp - data/a.txt'
 check "a job writes there" eval 'weft run -q wordcount hdfs://pair/a.txt -o hdfs:///one/ && weft cat "hdfs:///one/part-*" | cmp - <(answer wordcount data/a.txt)'
 fails_with "the other one says that it is in standby" 3 'StandbyException|standby' timeout 60 "$WEFT" ls "$second/"
+check "the doctor knows both" eval 'weft doctor --on hdfs://pair/ >said; is $? 0 && grep -c "active, Hadoop\|standby, Hadoop" said | grep -x 2'
 check "the active one answers by its address" eval "weft ls $first/a.txt"
 
 # begin, as in answers.sh: a run that waits for the file `go`.

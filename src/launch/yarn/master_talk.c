@@ -95,7 +95,7 @@ static weft_err submit(struct yarn_master *master)
 {
     struct yarn_maker maker = {0};
     struct yarn_app_id app;
-    weft_err err = yarn_new_app(master->client, &app);
+    weft_err err = yarn_new_app(master->client, &app, NULL);
     if (err)
         return err;
     master->submission->app = yarn_make_app(&maker, &app);

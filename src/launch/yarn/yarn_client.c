@@ -18,7 +18,7 @@ enum {
 
 // ---- Calls --------------------------------------------------------------------------------------------------------
 
-weft_err yarn_new_app(struct yarn_link *link, struct yarn_app_id *app)
+weft_err yarn_new_app(struct yarn_link *link, struct yarn_app_id *app, Hadoop__Resource *maximum)
 {
     const Hadoop__Nothing nothing = HADOOP__NOTHING__INIT;
     Hadoop__NewApp *answer;
@@ -27,6 +27,10 @@ weft_err yarn_new_app(struct yarn_link *link, struct yarn_app_id *app)
     if (err)
         return err;
     const bool has_app = yarn_take_app(answer->app, app);
+    if (maximum && answer->maximum) {
+        maximum->memory_mb = answer->maximum->memory_mb;
+        maximum->cores = answer->maximum->cores;
+    }
     yarn_free(answer);
     return has_app ? WEFT_OK
                    : err_set(WEFT_DATA_LOSS, "the resource manager gives an application no number");

@@ -16,7 +16,12 @@ enum yarn_app_state {
     YARN_APP_KILLED,
 };
 
-MUST_CHECK weft_err yarn_new_app(struct yarn_link *link, struct yarn_app_id *app);
+// How YARN calls the end that a master has reported.
+enum { YARN_FINAL_SUCCEEDED = 1, YARN_FINAL_FAILED = 2, YARN_FINAL_KILLED = 3 };
+
+// `maximum` is the largest container; NULL: it is not asked for.
+MUST_CHECK weft_err yarn_new_app(struct yarn_link *link, struct yarn_app_id *app,
+                                 Hadoop__Resource *maximum);
 // May be repeated. An unknown queue is taken, too: the application then fails.
 MUST_CHECK weft_err yarn_submit(struct yarn_link *link, const Hadoop__Submission *submission);
 // *answer has a report, and is freed by yarn_free. NOT_FOUND: there is no such application.

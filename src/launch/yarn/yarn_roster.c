@@ -135,6 +135,16 @@ static void set_resource(struct yarn_maker *maker, const struct yarn_want *want,
     }
 }
 
+weft_err yarn_make_resource(struct yarn_maker *maker, const struct yarn_want *want,
+                            Hadoop__Resource **resource)
+{
+    const weft_err err = check_want(want);
+    *resource = err ? NULL : yarn_make(maker, &hadoop__resource__descriptor);
+    if (*resource)
+        set_resource(maker, want, *resource);
+    return err;
+}
+
 static void set_hosts(struct yarn_maker *maker, const char *const *hosts, struct yarn_ask *ask)
 {
     for (; hosts && *hosts; hosts++) {
@@ -185,13 +195,10 @@ weft_err roster_ask(struct yarn_roster *roster, const struct yarn_want *want, si
     struct yarn_maker maker = {0};
     struct yarn_ask ask = {
         .outstanding = want->count, .is_strict = want->is_strict, .is_changed = true};
-    const weft_err err = check_want(want);
+    const weft_err err = yarn_make_resource(&maker, want, &ask.resource);
     if (err)
         return err;
-    ask.resource = yarn_make(&maker, &hadoop__resource__descriptor);
     ask.label = yarn_make_text(&maker, want->label);
-    if (ask.resource)
-        set_resource(&maker, want, ask.resource);
     set_hosts(&maker, want->hosts, &ask);
     if (maker.has_failed || roster->asks.count == ASKS_MAX || !VEC_PUSH(&roster->asks, ask)) {
         fini_ask(&ask);

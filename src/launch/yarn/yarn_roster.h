@@ -118,6 +118,9 @@ void roster_fini(struct yarn_roster *roster);  // zeroed is fine
 // Texts are copied. INVALID_ARGUMENT: no scheduler would grant that.
 MUST_CHECK weft_err roster_ask(struct yarn_roster *roster, const struct yarn_want *want,
                                size_t *ask);
+// The needs of one container as a message. INVALID_ARGUMENT as above; out of memory is the maker's flag.
+MUST_CHECK weft_err yarn_make_resource(struct yarn_maker *maker, const struct yarn_want *want,
+                                       Hadoop__Resource **resource);
 void roster_withdraw(struct yarn_roster *roster, size_t ask);
 MUST_CHECK weft_err roster_exclude(struct yarn_roster *roster, const char *host, bool is_excluded);
 // Gives a container back.

@@ -173,29 +173,6 @@ static weft_err choose(const struct properties *properties, const char *authorit
                    "  try: HADOOP_CONF_DIR=DIR, or yarn://HOST:PORT/QUEUE");
 }
 
-// ---- Security -----------------------------------------------------------------------------------------------------
-
-static weft_err refuse_security(const struct properties *properties)
-{
-    char value[VALUE_BYTES], word[VALUE_BYTES];
-    properties_find(properties, "hadoop.security.authentication", value, sizeof value);
-    if (value[0] && strcmp(value, "simple") != 0)
-        return err_set(WEFT_UNIMPLEMENTED,
-                       "this Hadoop asks for %.40s (hadoop.security.authentication in "
-                       "core-site.xml), which Weft does not speak yet",
-                       strcmp(value, "kerberos") == 0 ? "Kerberos" : value);
-    properties_find(properties, "hadoop.rpc.protection", value, sizeof value);
-    bool is_plain = !value[0];
-    for (const char *from = value; properties_next_word(&from, word, sizeof word);)
-        is_plain |= strcmp(word, "authentication") == 0;
-    if (!is_plain)
-        return err_set(WEFT_UNIMPLEMENTED,
-                       "this Hadoop signs or encrypts its calls (hadoop.rpc.protection is %.40s "
-                       "in core-site.xml), which Weft does not speak yet",
-                       value);
-    return WEFT_OK;
-}
-
 weft_err yarn_site_find(const char *url, struct yarn_site *site)
 {
     struct properties properties = {0};
@@ -207,7 +184,7 @@ weft_err yarn_site_find(const char *url, struct yarn_site *site)
     if (!err)
         err = properties_load(&properties, "yarn-site.xml");
     if (!err)
-        err = refuse_security(&properties);
+        err = properties_check_security(&properties);
     if (!err)
         err = find_managers(&properties, site);
     if (!err)
@@ -215,4 +192,59 @@ weft_err yarn_site_find(const char *url, struct yarn_site *site)
     memcpy(site->queue, read.queue, sizeof site->queue);
     properties_fini(&properties);
     return err;
+}
+
+// ---- Lines --------------------------------------------------------------------------------------------------------
+// "rm1:8032,rm1:8030,rm1:8088 rm2:8032,rm2:8030,rm2:8088 /root.queue"
+
+void yarn_site_write(const struct yarn_site *site, struct buf *text)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        const struct yarn_manager *one = &site->managers[i];
+        const struct net_address *const addresses[] = {&one->client, &one->scheduler, &one->web};
+        for (int k = 0; k < 3; k++) {
+            char address[NET_ADDRESS_TEXT_BYTES];
+            net_write_address(addresses[k], address);
+            buf_format(text, "%s%s", k ? "," : "", address);
+        }
+        buf_append_text(text, " ");
+    }
+    buf_format(text, "/%s", site->queue);
+}
+
+static weft_err refuse_line(void)
+{
+    return err_set(WEFT_INVALID_ARGUMENT, "the addresses of YARN's resource managers are damaged");
+}
+
+// Up to the next comma or blank; `*from` is moved past it.
+static weft_err take_address(const char **from, char end, struct net_address *address)
+{
+    char word[NET_ADDRESS_TEXT_BYTES];
+    const size_t size = strcspn(*from, ", ");
+    if (size >= sizeof word || (*from)[size] != end)
+        return refuse_line();
+    snprintf(word, sizeof word, "%.*s", (int)size, *from);
+    *from += size + 1;
+    return net_read_address(word, 0, address);
+}
+
+weft_err yarn_site_read(const char *text, struct yarn_site *site)
+{
+    *site = (struct yarn_site){0};
+    while (*text != '/') {
+        struct yarn_manager one;
+        weft_err err = take_address(&text, ',', &one.client);
+        if (!err)
+            err = take_address(&text, ',', &one.scheduler);
+        if (!err)
+            err = take_address(&text, ' ', &one.web);
+        if (err || site->count == YARN_MANAGERS_MAX)
+            return err ? err : refuse_line();
+        site->managers[site->count++] = one;
+    }
+    if (site->count == 0 || strlen(text + 1) >= sizeof site->queue || !is_queue(text + 1))
+        return refuse_line();
+    snprintf(site->queue, sizeof site->queue, "%s", text + 1);
+    return WEFT_OK;
 }

@@ -8,6 +8,7 @@
 #ifndef LAUNCH_YARN_YARN_SITE_H
 #define LAUNCH_YARN_YARN_SITE_H
 
+#include "base/buf.h"
 #include "sys/net/net.h"
 
 enum {
@@ -35,5 +36,10 @@ MUST_CHECK weft_err yarn_site_check(const char *url);
 // INVALID_ARGUMENT: the URL or the configuration cannot be read; FAILED_PRECONDITION: neither names a resource manager;
 // UNIMPLEMENTED: the configuration asks for Kerberos or for encrypted calls.
 MUST_CHECK weft_err yarn_site_find(const char *url, struct yarn_site *site);
+
+// One line without quotes, and back: for a process in a container of YARN, where there may be no configuration.
+// INVALID_ARGUMENT: it is not such a line.
+void yarn_site_write(const struct yarn_site *site, struct buf *text);
+MUST_CHECK weft_err yarn_site_read(const char *text, struct yarn_site *site);
 
 #endif

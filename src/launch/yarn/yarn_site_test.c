@@ -162,6 +162,29 @@ static void security_that_is_not_spoken_is_refused(void **state)
     assert_int_equal(yarn_site_find("yarn://rm", &site), WEFT_OK);
 }
 
+static void a_site_travels_as_a_line(void **state)
+{
+    static const char *const bad[] = {
+        "",           "/", "a:1,a:2 /q", "a:1,a:2,a:3/q", "a:1,a:2,a:3 /q/r", "a:1,a:2,a:x /q",
+        "a:1,a:2,a:3"};
+    struct buf text = {0};
+    (void)state;
+    write_file("yarn-site.xml", CONFIGURATION(TWO));
+    assert_int_equal(yarn_site_find("yarn:///root.q", &site), WEFT_OK);
+    yarn_site_write(&site, &text);
+    assert_string_equal(buf_text(&text),
+                        "one:8032,one:8030,one:8088 two:9032,two:8030,two:9088 /root.q");
+    assert_int_equal(yarn_site_read(buf_text(&text), &site), WEFT_OK);
+    assert_int_equal(site.count, 2);
+    expect_manager(1, "two:9032", "two:8030", "two:9088");
+    assert_string_equal(site.queue, "root.q");
+    buf_fini(&text);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (yarn_site_read(bad[i], &site) != WEFT_INVALID_ARGUMENT)
+            fail_msg("\"%s\" is read", bad[i]);
+    err_clear();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +194,7 @@ int main(void)
                                         forget_folder),
         cmocka_unit_test_setup_teardown(one_of_several_is_found_by_the_name_of_the_cluster,
                                         configure_folder, forget_folder),
+        cmocka_unit_test_setup_teardown(a_site_travels_as_a_line, configure_folder, forget_folder),
         cmocka_unit_test_setup_teardown(security_that_is_not_spoken_is_refused, configure_folder,
                                         forget_folder),
     };

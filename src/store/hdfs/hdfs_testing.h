@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -25,7 +26,7 @@
 
 enum {
     FAKE_FILES_MAX = 64,
-    FAKE_BYTES_MAX = 4096,
+    FAKE_BYTES_MAX = (1 << 20) + 4096,
     FAKE_NODES_MAX = 2,
     FAKE_SILENCE_MS = 20000,
     FAKE_HELLO_BYTES = 7,
@@ -41,6 +42,7 @@ struct fake_file {
 };
 
 struct fake {
+    atomic_flag is_adding;
     struct fake_file files[FAKE_FILES_MAX];
     uint32_t uploads, renames;  // that have come
     // The faults, and how often each happens still.
@@ -48,6 +50,8 @@ struct fake {
     uint32_t broken_uploads;  // the connection ends half-way, and the file looks complete
     uint32_t lost_renames;    // carried out, and the connection ends without an answer
     uint32_t full_uploads;    // refused by the quota
+    uint32_t changed_reads;   // by HTTP: one byte is another one
+    uint32_t live_nodes;      // that the name node knows
     uint32_t safe_calls;      // refused: the name node is in safe mode
     bool is_standby[FAKE_NODES_MAX];
     int32_t last_rename;  // the number of the call, for the retry cache
@@ -70,13 +74,19 @@ static struct fake_file *fake_find(const char *path)
     return NULL;
 }
 
+// Several connections may add files at the same time.
 static struct fake_file *fake_add(const char *path, bool is_directory, uint32_t mode)
 {
+    while (atomic_flag_test_and_set(&fake->is_adding))
+        ;
     struct fake_file *file = fake_find("");
     if (!file)
         _exit(1);
-    *file = (struct fake_file){.mode = mode, .is_directory = is_directory};
+    file->size = 0;
+    file->mode = mode;
+    file->is_directory = is_directory;
     snprintf(file->path, sizeof file->path, "%s", path);
+    atomic_flag_clear(&fake->is_adding);
     return file;
 }
 
@@ -274,7 +284,7 @@ static void fake_serve_names(struct tcp *tcp, int node)
             continue;
         const Hadoop__CallName *name = fake_read(&from, &hadoop__call_name__descriptor);
         Hadoop__AnswerHeader answer = HADOOP__ANSWER_HEADER__INIT;
-        struct buf result = {0}, out = {0};
+        struct buf result = {0}, out = {0}, whole = {0};
         fake->calls[node]++;
         answer.exception =
             (char *)(fake->is_standby[node] ? "org.apache.hadoop.ipc.StandbyException"
@@ -285,10 +295,13 @@ static void fake_serve_names(struct tcp *tcp, int node)
         delimited_write(&out, &answer.base);
         if (!answer.exception)
             buf_append(&out, result.data, result.size);
+        // In one piece: the kernel would hold back a second one until the first is acknowledged.
         const char size_bytes[] = {0, 0, (char)(out.size >> 8), (char)out.size};
-        if (tcp_send(tcp, size_bytes, sizeof size_bytes) != WEFT_OK ||
-            tcp_send(tcp, out.data, out.size) != WEFT_OK)
+        buf_append(&whole, size_bytes, sizeof size_bytes);
+        buf_append(&whole, out.data, out.size);
+        if (tcp_send(tcp, whole.data, whole.size) != WEFT_OK)
             _exit(1);
+        buf_fini(&whole);
         buf_fini(&out);
         buf_fini(&result);
     }
@@ -296,13 +309,31 @@ static void fake_serve_names(struct tcp *tcp, int node)
 
 // ---- The web servers of both ----------------------------------------------------------------------------------------
 
+static void fake_say_bytes(struct tcp *tcp, const char *head, const void *body, size_t size)
+{
+    struct buf text = {0};
+    buf_format(&text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n", head,
+               size);
+    buf_append(&text, body, size);
+    if (tcp_send(tcp, text.data, text.size) != WEFT_OK)
+        _exit(1);
+    buf_fini(&text);
+}
+
 static void fake_say(struct tcp *tcp, const char *head, const char *body)
 {
-    char text[FAKE_BYTES_MAX + 2000];
-    snprintf(text, sizeof text, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-             head, strlen(body), body);
-    if (tcp_send(tcp, text, strlen(text)) != WEFT_OK)
-        _exit(1);
+    fake_say_bytes(tcp, head, body, strlen(body));
+}
+
+// What the web server of a name node reports about it.
+static void fake_describe_node(struct tcp *tcp)
+{
+    char text[300];
+    snprintf(text, sizeof text,
+             "{\"beans\": [{\"FSState\": \"%s\", \"NumLiveDataNodes\": %u, \"NumDeadDataNodes\": 1,"
+             " \"CapacityRemaining\": 1000000, \"SoftwareVersion\": \"3.4.1\"}]}",
+             fake->safe_calls ? "safeMode" : "Operational", fake->live_nodes);
+    fake_say(tcp, "200 OK", text);
 }
 
 static void fake_take_upload(struct tcp *tcp, const char *path, size_t size, uint32_t mode)
@@ -334,11 +365,11 @@ static void fake_take_upload(struct tcp *tcp, const char *path, size_t size, uin
 
 static void fake_give(struct tcp *tcp, const char *path, size_t offset)
 {
-    const struct fake_file *file = fake_find(path);
-    char bytes[FAKE_BYTES_MAX + 1] = "";
-    if (file)
-        memcpy(bytes, file->bytes + offset, file->size - offset);
-    fake_say(tcp, "200 OK", bytes);
+    struct fake_file *file = fake_find(path);
+    if (file && file->size > 0 && fake_takes(&fake->changed_reads))
+        file->bytes[file->size / 2] ^= 1;
+    fake_say_bytes(tcp, "200 OK", file ? file->bytes + offset : NULL,
+                   file ? file->size - offset : 0);
 }
 
 static void fake_serve_web(struct tcp *tcp, int node)
@@ -351,7 +382,9 @@ static void fake_serve_web(struct tcp *tcp, int node)
     head[size] = 0;
     char *target = strchr(head, ' ') + 1, *end = strchr(target, ' ');
     *end = 0;
-    if (fake->is_standby[node]) {
+    if (strncmp(target, "/jmx?", 5) == 0) {
+        fake_describe_node(tcp);
+    } else if (fake->is_standby[node]) {
         fake_say(tcp, "403 Forbidden",
                  "{\"RemoteException\":{\"exception\":\"StandbyException\"}}");
     } else if (!strstr(target, "&step=2")) {
@@ -423,6 +456,7 @@ static void fake_start(int count)
     int rpc[FAKE_NODES_MAX], web[FAKE_NODES_MAX];
     fake = mmap(NULL, sizeof *fake, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(fake != MAP_FAILED);
+    fake->live_nodes = 1;
     fake_add("/", true, 0755);
     for (int i = 0; i < count; i++) {
         fake_nodes[i].rpc = fake_listen(&rpc[i]);

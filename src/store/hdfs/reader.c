@@ -167,6 +167,11 @@ uint64_t reader_size(const struct reader *reader)
     return reader->size;
 }
 
+const struct net_address *reader_data_node(const struct reader *reader)
+{
+    return reader->block ? block_address(reader->block) : NULL;
+}
+
 static bool has_failed(const struct reader *reader, const struct net_address *address)
 {
     for (size_t i = 0; i < reader->failed.count; i++)

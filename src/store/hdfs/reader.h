@@ -16,6 +16,8 @@ MUST_CHECK weft_err reader_open(struct namenode *namenode, const char *path,
 void reader_close(struct reader *reader);  // NULL is fine
 
 uint64_t reader_size(const struct reader *reader);
+// The data node that the last bytes came from, each of them checked; NULL: they came by WebHDFS.
+const struct net_address *reader_data_node(const struct reader *reader);
 
 // Up to size bytes at offset, fewer only at the end of the file. Reading on from where the last call ended costs nothing extra.
 MUST_CHECK weft_err reader_read_at(struct reader *reader, void *data, size_t size, uint64_t offset,

@@ -114,6 +114,8 @@ weft_err site_find(const char *authority, struct site *site)
     snprintf(named, sizeof named, "%s", authority);
     *site = (struct site){0};
     weft_err code = load(&properties);
+    if (code == WEFT_OK)
+        code = properties_check_security(&properties);
     if (code == WEFT_OK && !named[0])
         code = find_default(&properties, named);
     if (code == WEFT_OK)

@@ -20,7 +20,7 @@ struct site {
 
 // Of the authority of a URL; "": the default of the configuration. FAILED_PRECONDITION: there is no default (not NOT_FOUND, which is about files);
 // INVALID_ARGUMENT: the
-// authority or the configuration cannot be read.
+// authority or the configuration cannot be read; UNIMPLEMENTED: the configuration asks for Kerberos or for encrypted calls.
 MUST_CHECK weft_err site_find(const char *authority, struct site *site);
 
 #endif

@@ -96,19 +96,56 @@ static weft_err load_file(const char *directory, const char *name, struct proper
     return code;
 }
 
-weft_err properties_load(struct properties *properties, const char *file)
+bool properties_directory(struct buf *directory)
 {
     const char *given = getenv("HADOOP_CONF_DIR"), *home = getenv("HADOOP_HOME");
-    struct buf directory = {0};
     if (given && given[0])
-        buf_append_text(&directory, given);
+        buf_append_text(directory, given);
     else if (home && home[0])
-        buf_format(&directory, "%s/etc/hadoop", home);
+        buf_format(directory, "%s/etc/hadoop", home);
     else
-        return WEFT_OK;
-    const weft_err code = load_file(buf_text(&directory), file, properties);
+        return false;
+    return true;
+}
+
+weft_err properties_load(struct properties *properties, const char *file)
+{
+    struct buf directory = {0};
+    const weft_err code = properties_directory(&directory)
+                              ? load_file(buf_text(&directory), file, properties)
+                              : WEFT_OK;
     buf_fini(&directory);
     return code;
+}
+
+// ---- Security -------------------------------------------------------------------------------------------------
+
+static bool lists_word(const char *list, const char *wanted)
+{
+    char word[64];
+    for (const char *from = list; properties_next_word(&from, word, sizeof word);)
+        if (strcasecmp(word, wanted) == 0)
+            return true;
+    return false;
+}
+
+// A list of protections is those that a service takes.
+weft_err properties_check_security(const struct properties *properties)
+{
+    char value[256];
+    properties_find(properties, "hadoop.security.authentication", value, sizeof value);
+    if (value[0] && strcasecmp(value, "simple") != 0)
+        return err_set(WEFT_UNIMPLEMENTED,
+                       "this Hadoop asks for %.40s (hadoop.security.authentication in "
+                       "core-site.xml), which Weft does not speak yet",
+                       strcasecmp(value, "kerberos") == 0 ? "Kerberos" : value);
+    properties_find(properties, "hadoop.rpc.protection", value, sizeof value);
+    if (value[0] && !lists_word(value, "authentication"))
+        return err_set(WEFT_UNIMPLEMENTED,
+                       "this Hadoop signs or encrypts its calls (hadoop.rpc.protection is %.40s "
+                       "in core-site.xml), which Weft does not speak yet",
+                       value);
+    return WEFT_OK;
 }
 
 // ---- Words ----------------------------------------------------------------------------------------------------

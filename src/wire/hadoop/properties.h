@@ -2,6 +2,7 @@
 #ifndef WIRE_HADOOP_PROPERTIES_H
 #define WIRE_HADOOP_PROPERTIES_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "sys/machine/machine.h"
@@ -21,6 +22,12 @@ void properties_fini(struct properties *properties);  // zeroed is fine
 // The value, without blanks around it, and with those that it refers to by ${NAME} in their places. "" when there is none.
 void properties_find(const struct properties *properties, const char *name, char *value,
                      size_t size);
+
+// Appends the directory of the files. False: none is named.
+bool properties_directory(struct buf *directory);
+
+// UNIMPLEMENTED: they ask for Kerberos, or for calls that are signed or encrypted.
+MUST_CHECK weft_err properties_check_security(const struct properties *properties);
 
 // "a, b,c": takes the next word; false at the end.
 bool properties_next_word(const char **from, char *word, size_t size);
