@@ -116,6 +116,8 @@ def test_the_queue_is_part_of_the_url(on, queue, url):
 def test_arguments_without_effect_warn():
     with pytest.warns(UserWarning, match="queue='x' has no effect on local:"):
         run_on_yarn(dict, {"chief": SMALL}, queue="x")
+    with pytest.warns(UserWarning, match="acls has no effect"):
+        run_on_yarn(dict, {"chief": SMALL}, acls={"view_users": ["*"]})
     with pytest.warns(UserWarning, match="skein_client has no effect"):
         run_on_yarn(dict, {"chief": SMALL}, skein_client=object())
     with pytest.warns(UserWarning, match="file_systems has no effect"):
@@ -531,11 +533,30 @@ def test_an_environment_for_each_label(tmp_path):
     archive.write_bytes(b"x")
     given = dict(experiment_fn=dict, task_specs={"chief": small(label=NodeLabel.GPU), "worker": SMALL}, on=None, queue="default", files=None, env=None,
                  pyenv_zip_path={NodeLabel.CPU: str(archive)}, eval_monitor_log_thresholds=None, custom_task_module=None, name="n",
-                 pre_script_hook=None, start_deadline=None)
+                 pre_script_hook=None, start_deadline=None, acls=None, settings=None)
     with pytest.raises(ValueError, match="no environment for .*GPU"):
         Plan(given, str(tmp_path))
     plan = Plan({**given, "pyenv_zip_path": {"": str(archive), "gpu": str(archive)}}, str(tmp_path))
     assert plan.spec["roles"]["chief"]["archive"] == str(archive) and plan.spec["roles"]["chief"]["constraint"] == "gpu"
+
+
+@pytest.mark.parametrize("acls, settings", [
+    ({"view_users": ["*"], "ui_users": ["*"]}, {"viewers": "*"}),
+    ({"view_users": ["a", "b"], "view_groups": ["c"], "modify_groups": ["d"]}, {"viewers": "a,b c", "modifiers": " d"}),
+    ({"enable": False, "view_users": ["a"]}, {}), ({}, {})])
+def test_acls_are_settings_of_the_launcher(acls, settings):
+    assert client.acl_settings(acls) == settings
+    assert client.acl_settings(type("ACLs", (), {"enable": True, **acls})()) == settings
+
+
+def test_settings_reach_the_description(tmp_path):
+    given = dict(experiment_fn=dict, task_specs={"chief": SMALL}, on="yarn://rm", queue="ml", files=None, env=None, pyenv_zip_path=None,
+                 eval_monitor_log_thresholds=None, custom_task_module=None, name="n", pre_script_hook=None, start_deadline="3m",
+                 acls={"view_users": ["*"]}, settings={"tags": "nightly"})
+    plan = client.Plan(given, str(tmp_path))
+    assert plan.on == "yarn://rm/ml" and plan.spec["start_deadline"] == "3m" and plan.spec["settings"] == {"viewers": "*", "tags": "nightly"}
+    with pytest.warns(UserWarning, match="acls has no effect: local: has none"):
+        assert "settings" not in client.Plan({**given, "on": "local:", "settings": None}, str(tmp_path)).spec
 
 
 def test_editable_packages_travel_beside_an_environment(tmp_path, monkeypatch):

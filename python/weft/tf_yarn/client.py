@@ -149,6 +149,20 @@ def launcher_url(on: str, queue: str) -> str:
     return on
 
 
+def acl_settings(acls: Any) -> Dict[str, str]:
+    """Settings of the launcher yarn: for the ACLs of skein, or a dict with the same names: lists of users and groups."""
+    def part(name: str) -> str:
+        found = acls.get(name) if isinstance(acls, dict) else getattr(acls, name, None)
+        return ",".join(found or ())
+    is_enabled = acls.get("enable", True) if isinstance(acls, dict) else getattr(acls, "enable", True)
+    found = {}
+    for setting, kind in ("viewers", "view"), ("modifiers", "modify"):
+        users, groups = part(kind + "_users"), part(kind + "_groups")
+        if is_enabled and (users or groups):
+            found[setting] = "*" if "*" in users.split(",") else f"{users} {groups}".rstrip()
+    return found
+
+
 def has_no_effect(is_given: bool, name: str, why: str) -> None:
     if is_given:
         warnings.warn(f"{name} has no effect: {why}", stacklevel=4)
@@ -272,6 +286,8 @@ class Plan:
         self.folder, self.task_specs = folder, given["task_specs"]
         self.on = launcher_url(given["on"] or os.environ.get("WEFT_ON") or DEFAULT_ON, given["queue"])
         self.is_far = not self.on.startswith("local:")
+        self.is_yarn = self.on.startswith("yarn:")
+        has_no_effect(given["acls"] is not None and not self.is_yarn, "acls", f"{self.on} has none")
         self.monitor = EvaluatorMonitor(given["eval_monitor_log_thresholds"])
         for name in self.monitor.unknown():
             warnings.warn(f"eval_monitor_log_thresholds: tf-yarn's evaluators do not report {name!r}; it counts when a task reports it",
@@ -300,6 +316,9 @@ class Plan:
             self.spec["roles"].setdefault("worker", {"instances": 0})
         if given["start_deadline"]:
             self.spec["start_deadline"] = given["start_deadline"]
+        settings = {**acl_settings(given["acls"] or {}), **(given["settings"] or {})} if self.is_yarn else given["settings"]
+        if settings:
+            self.spec["settings"] = settings
         self.tracker = mlflow.start_tracking(given["name"])
 
     def find_environments(self, path: Any) -> Dict[NodeLabel, Any]:
@@ -353,7 +372,7 @@ def run_on_yarn(*first: Any, pyenv_zip_path: Union[str, Dict[NodeLabel, str], No
                 eval_monitor_log_thresholds: Optional[Dict[str, Tuple[Optional[float], Optional[float]]]] = None, nb_retries: int = 0,
                 custom_task_module: Optional[str] = None, name: str = "RunOnYarn", pre_script_hook: Optional[str] = None,
                 cuda_runtime_hdfs_path: Optional[str] = None, on: Optional[str] = None, start_deadline: Optional[str] = None,
-                **named: Any) -> Metrics:
+                settings: Optional[Dict[str, str]] = None, **named: Any) -> Metrics:
     """Runs a function in tasks on other machines, and returns how long they took.
 
         run_on_yarn(experiment_fn, {"chief": TaskSpec(memory="2 GiB", vcores=4)}, on="ssh://a,b")
@@ -366,7 +385,8 @@ def run_on_yarn(*first: Any, pyenv_zip_path: Union[str, Dict[NodeLabel, str], No
     this process. files: {name in the directory of a task: path here}. env: variables of all tasks. nb_retries: a run that fails is
     started again, with a growing pause between tries; TF_YARN_N_TRY counts them. custom_task_module: a module that runs in place of the
     function. pre_script_hook: a text for bash that runs before; its failure fails the task. on: where tasks run, as for `weft cluster run --on`;
-    by default WEFT_ON, or YARN. start_deadline: such as "5m", in which all tasks have to start.
+    by default WEFT_ON, or YARN. start_deadline: such as "5m", in which all tasks have to start. settings: of the launcher, as those of
+    `weft cluster run --set`.
 
     Raises RunFailed when a task fails, and an exception of weft, such as weft.InvalidArgument, when nothing could be started.
     """
@@ -383,13 +403,12 @@ def run_on_yarn(*first: Any, pyenv_zip_path: Union[str, Dict[NodeLabel, str], No
         fetch = f'"$WEFT_PROGRAM" get {shell_words([cuda_runtime_hdfs_path])} cuda.tar && mkdir -p cuda && tar -xf cuda.tar -C cuda && rm cuda.tar'
         pre_script_hook = fetch + "\n" + (pre_script_hook or "")
     has_no_effect(skein_client is not None, "skein_client", "there is no Java driver to share")
-    has_no_effect(acls is not None, "acls", "applications are visible as the cluster sets it")
     has_no_effect(bool(file_systems), "file_systems", "clusters with Kerberos, which need tokens of file systems, are not supported")
     check_task_specs(given["task_specs"])
     folder = tempfile.mkdtemp(prefix="weft-run-")
     plan = None
     try:
-        plan = Plan({**given, "files": files, "env": env, "queue": queue, "name": name, "on": on, "start_deadline": start_deadline,
+        plan = Plan({**given, "files": files, "env": env, "queue": queue, "name": name, "on": on, "start_deadline": start_deadline, "acls": acls, "settings": settings,
                      "eval_monitor_log_thresholds": eval_monitor_log_thresholds, "custom_task_module": custom_task_module,
                      "pre_script_hook": pre_script_hook}, folder)
         metrics = plan.run(nb_retries)
