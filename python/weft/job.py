@@ -3,6 +3,7 @@
 The command does the work; this process starts it, shows its progress, hands out the values of a source, and reads
 the pairs that came out.
 """
+import contextlib
 import errno
 import json
 import os
@@ -298,6 +299,22 @@ def serve(process, talk, source):
         talk.take(b"\n" if talk.rest else b"")
 
 
+@contextlib.contextmanager
+def passing_signal_on(process, words):
+    """A launcher that could not start any client (src/cli/run_on.h) sends its signal to this process; the server is its child."""
+    import signal
+    import threading
+    is_free = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR2) is signal.SIG_DFL
+    if not option_of(words, "--listen") or not is_free:
+        yield
+        return
+    signal.signal(signal.SIGUSR2, lambda number, frame: process.send_signal(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR2, signal.SIG_DFL)
+
+
 def raise_failure(talk, folder, status):
     """The failure of the job as an exception, with the one of user code as its cause; `exit_code` is that of the command."""
     import re
@@ -362,8 +379,9 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
                 os.chdir(folder)
             if items:
                 items.begun()
-            serve(process, talk, items)
-            status = process.wait()
+            with passing_signal_on(process, words):
+                serve(process, talk, items)
+                status = process.wait()
         except BaseException:
             process.terminate()
             process.wait()

@@ -19,13 +19,7 @@
 #include "sys/secure/secret.h"
 #include "sys/time/clock.h"
 
-enum {
-    SIGNAL_TERMINATE = 15,
-    LISTEN_WORDS = 2,
-    LOOK_MS = 20,
-    LEAVE_MS = 10000,
-    FAILED_LEAVE_MS = 1000
-};
+enum { LISTEN_WORDS = 2, LOOK_MS = 20, LEAVE_MS = 10000, FAILED_LEAVE_MS = 1000 };
 
 // For the copy, which has it as it is at that moment.
 struct launch_order {
@@ -100,7 +94,7 @@ static int live_as_launcher(void *owner)
         exit_code = cli_fail(err, false);
     if (exit_code != 0 && ended_well == 0) {
         await_server(order->port);
-        process_signal_parent(SIGNAL_TERMINATE);
+        process_signal_parent(signal_no_clients);
     }
     return ended_well > 0 ? 0 : exit_code;
 }
@@ -279,7 +273,7 @@ void run_on_end(struct run_on *on, int *exit_code)
             process_kill(&on->clients);
         process_wait(&on->clients, &exit);
         const bool has_failed = exit.is_known && !exit.was_signalled && exit.number != 0;
-        if (has_failed && *exit_code == signal_exit_code(SIGNAL_TERMINATE))
+        if (has_failed && *exit_code == err_exit_code(WEFT_UNAVAILABLE))
             *exit_code = exit.number;
     }
     free(on->words);

@@ -40,7 +40,13 @@ if /usr/bin/python3 -c 'import venv' 2>/dev/null && [ -e "${WEFT%/*}/python/weft
     same "a script of Python, by the Python of an archive" expected "$out"
     try weft run -q --on ssh://h1 words.py book.txt
     says "a host without the package is set aside" 'has no package weft'
-    check "and the run ends" [ "$code" != 0 ]
+    says "and the run ends with that" 'no client could work for the job'
+    check "with its exit code" [ "$code" = 3 ]
+    printf 'source = ["a b", "b"]\n' | cat - words.py | sed 's/mapfn(line)/mapfn(key, line)/' >source.py
+    try weft run -q --on ssh://h1 source.py
+    says "also where the values come from the script" 'no client could work for the job'
+    check "with the same exit code" [ "$code" = 3 ]
+    nothing_left_on_hosts "and nothing is left there"
     nothing_left_on_hosts "nothing is left of this"
 else
     skip "a script of Python, by the Python of an archive" "there is no package for Python"
@@ -53,6 +59,8 @@ try weft run -q --on local: wordcount book.txt
 same "local: is this machine" expected "$out"
 fails_with "an input that is not there" 4 'cannot find the input nosuch' weft run --on ssh://h1 wordcount nosuch
 fails_with "a host that there is not" 4 'cannot start members on nowhere.invalid' weft run --on ssh://nowhere.invalid wordcount book.txt
+! grep -q 'stopped by a signal' "$err" && ok "and the server says no more of it" || not_ok "and the server says no more of it"
+fails_with "a program on a host that there is not" 3 'no client could work' weft run --on ssh://nowhere.invalid "$root/examples/wordcount.c" book.txt
 fails_with "a typo" 2 'did you mean: ssh:' weft run --on shh://h1 wordcount book.txt
 fails_with "two ways to have clients" 2 'and --listen waits for others' weft run --on ssh://h1 --listen :0 wordcount book.txt
 fails_with "a server has no launcher" 2 'and --listen waits for others' weft server --on ssh://h1 wordcount book.txt

@@ -173,6 +173,7 @@ bool libraries_is_of_system(const char *name)
 // ---- Signals ------------------------------------------------------------------------------------------------
 
 const int signals_to_end[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0};
+const int signal_no_clients = SIGUSR2;
 
 int signal_exit_code(int number)
 {

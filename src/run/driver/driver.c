@@ -35,7 +35,7 @@ struct driver {
 
     struct loop *loop;
     struct loop_timer *timeout, *tick;
-    struct loop_signal *signals[5];  // as many as signals_to_end
+    struct loop_signal *signals[6];  // as many as signals_to_end, and that of a launcher
     _Atomic bool is_cancelled;
     struct bell stop;  // rung with is_cancelled, for waits outside of the loop
     bool has_reader_left, has_waited;
@@ -91,8 +91,28 @@ static void take_signal(void *owner, int number)
                          err_set(WEFT_CANCELLED, "stopped by a signal (%s)", words));
 }
 
+// Of the launcher beside a server (cli/run_on.h), which has reported the reason.
+static void take_no_clients(void *owner, int number)
+{
+    struct driver *driver = owner;
+    const char *output = driver->options->output;
+    (void)number;
+    release_signals(driver);
+    coordinator_fail(driver->coordinator,
+                     err_set(WEFT_UNAVAILABLE, "no client could work for the job%s%s%s",
+                             output ? ": " : "", output ? output : "",
+                             output ? " was not written" : ""));
+}
+
 static weft_err take_over_signals(struct driver *driver)
 {
+    if (driver->owns_process && driver->options->listen) {
+        const size_t last = sizeof driver->signals / sizeof *driver->signals - 1;
+        driver->signals[last] =
+            loop_signal_new(driver->loop, signal_no_clients, take_no_clients, driver);
+        if (!driver->signals[last])
+            return WEFT_RESOURCE_EXHAUSTED;
+    }
     for (size_t i = 0; driver->owns_process && signals_to_end[i]; i++) {
         if (signal_is_ignored(signals_to_end[i]))
             continue;

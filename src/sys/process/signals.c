@@ -6,6 +6,7 @@
 
 #include "sys/thread/interrupt.h"
 
+const int signal_no_clients = SIGUSR2;
 const int signals_to_end[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, 0};
 
 bool signal_is_ignored(int number)

@@ -19,6 +19,9 @@ bool signal_is_ignored(int number);
 // SIGHUP, SIGQUIT (Ctrl-\\, which would leave a core file and unfinished files).
 extern const int signals_to_end[];
 
+// What a launcher sends to the server whose clients it could not start: SIGUSR2.
+extern const int signal_no_clients;
+
 // From now on those are noted instead of ending the process, for commands that clean up and then end: the waits of such a
 // command end soon (sys/thread/interrupt.h), and signals_noted says which one came, 0: none. A second one ends the process at once.
 void signals_note(void);
