@@ -193,20 +193,31 @@ static weft_err begin(struct yarn_master *master)
 
 // ---- Registering --------------------------------------------------------------------------------------------------
 
+// The answer to a registration was lost, and the limits in it: those of clients are the same.
+static weft_err make_up_registration(struct yarn_master *master)
+{
+    Hadoop__RegisterAnswer answer = HADOOP__REGISTER_ANSWER__INIT;
+    Hadoop__Resource maximum = HADOOP__RESOURCE__INIT;
+    struct yarn_app_id unused;
+    const weft_err err = yarn_new_app(master->client, &unused, &maximum);
+    if (err)
+        return err;
+    answer.maximum = &maximum;
+    answer.queue = master->submission ? master->submission->queue : NULL;
+    mutex_lock(&master->mutex);
+    roster_take_registration(&master->roster, &answer);
+    mutex_unlock(&master->mutex);
+    return WEFT_OK;
+}
+
 static weft_err register_once(struct yarn_master *master)
 {
     Hadoop__RegisterAnswer *answer;
-    weft_err err =
+    const weft_err err =
         yarn_link_call(master->scheduler, "registerApplicationMaster", master->registration,
                        &hadoop__register_answer__descriptor, &answer);
-    // The answer to a registration was lost, and the limits in it.
-    if (err && is_exception(master->scheduler, "InvalidApplicationMasterRequestException")) {
-        const Hadoop__RegisterAnswer none = HADOOP__REGISTER_ANSWER__INIT;
-        mutex_lock(&master->mutex);
-        roster_take_registration(&master->roster, &none);
-        mutex_unlock(&master->mutex);
-        return WEFT_OK;
-    }
+    if (err && is_exception(master->scheduler, "InvalidApplicationMasterRequestException"))
+        return make_up_registration(master);
     if (err)
         return err;
     mutex_lock(&master->mutex);

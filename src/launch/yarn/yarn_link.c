@@ -171,7 +171,7 @@ weft_err yarn_link_call(struct yarn_link *link, const char *method, const void *
     uint32_t pause_ms = PAUSE_FIRST_MS;
     for (size_t tried = 1;; tried++) {
         const weft_err err = call_once(link, method, message, descriptor, answer);
-        if (!err)
+        if (err != WEFT_UNAVAILABLE)
             report_back(link);
         if (err == WEFT_UNAVAILABLE)
             leave_manager(link);

@@ -169,7 +169,7 @@ static bool is_beyond(const struct yarn_roster *roster, const struct yarn_ask *a
         buf_format(why, "a container of %d cores is larger than this YARN allows: %u cores",
                    (int)resource->cores, roster->cores_max);
     for (size_t i = 0; why->size == 0 && i < resource->n_others; i++) {
-        bool is_known = false;
+        bool is_known = roster->types.count == 0;  // it has not listed them
         for (size_t k = 0; k < roster->types.count; k++)
             is_known |= strcmp(roster->types.items[k], resource->others[i]->name) == 0;
         if (!is_known)
