@@ -10,7 +10,8 @@
 enum { OPTION_ON = 1, OPTION_SSH, OPTION_TIMEOUT, OPTION_JSON, OPTION_QUIET, OPTION_HELP };
 
 static const struct args_option options_table_doctor[] = {
-    {OPTION_ON, 0, "on", "URL", "where members are to run (default local:), or hdfs://..."},
+    {OPTION_ON, 0, "on", "URL",
+     "where members are to run (default local:), or hdfs:// or yarn://..."},
     {OPTION_SSH, 0, "ssh", "COMMAND", "the command that reaches a host (default WEFT_SSH, or ssh)"},
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long each host or step may take (default 30s)"},
     {OPTION_JSON, 0, "json", NULL, "an object for each check"},
@@ -24,11 +25,13 @@ void help_format_doctor(struct buf *buf)
     buf_append_text(
         buf,
         "Checks that weft can work here: its directories, its token, and each host of a launcher,\n"
-        "on which it starts one member. With hdfs:// it writes and reads a file there instead.\n"
+        "on which it starts one member. With hdfs:// it writes and reads a file there instead;\n"
+        "with yarn:// it asks the resource managers for the queue and the nodes, too.\n"
         "\n"
         "  weft doctor\n"
         "  weft doctor --on ssh://a,b,c\n"
         "  weft doctor --on hdfs:///tmp\n"
+        "  weft doctor --on yarn://rm:8032/analytics\n"
         "  weft doctor -q || echo 'not yet'\n"
         "\n"
         "Usage: weft doctor [options]\n"

@@ -10,7 +10,9 @@
 #include "crew/cluster_up.h"
 #include "crew/here.h"
 #include "launch/launch.h"
+#include "launch/yarn/yarn_checkup.h"
 #include "store/hdfs/checkup.h"
+#include "store/hdfs/site.h"
 #include "store/hdfs/url.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
@@ -29,6 +31,11 @@ struct doctor {
     const struct launcher *launcher;  // NULL: files are examined, and no members
     weft_err worst;
 };
+
+static uint32_t timeout_of(const struct doctor *doctor)
+{
+    return doctor->options->timeout_ms ? doctor->options->timeout_ms : TIMEOUT_DEFAULT_MS;
+}
 
 typedef weft_err check_fn(struct doctor *doctor, struct buf *text);
 
@@ -319,8 +326,7 @@ static weft_err run_trial(struct doctor *doctor, struct trial *trial, struct nur
                                           .ssh = options->ssh,
                                           .calls = &calls,
                                           .owner = trial};
-    const uint32_t timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_DEFAULT_MS;
-    if (!loop_timer_new(trial->loop, timeout_ms, 0, late, trial))
+    if (!loop_timer_new(trial->loop, timeout_of(doctor), 0, late, trial))
         return WEFT_RESOURCE_EXHAUSTED;
     weft_err err = launch_open(doctor->launcher, &trial->launch, &wanted);
     if (!err)
@@ -398,26 +404,56 @@ static void found_there(void *owner, const char *check, weft_err err, const char
     report(owner, check, err, text);
 }
 
-static void examine_files(struct doctor *doctor)
+static void examine_files(struct doctor *doctor, const char *url)
 {
-    const uint32_t timeout_ms = doctor->options->timeout_ms;
-    const struct hdfs_checkup checkup = {.url = doctor->options->on,
-                                         .timeout_ms = timeout_ms ? timeout_ms : TIMEOUT_DEFAULT_MS,
-                                         .found = found_there,
-                                         .owner = doctor};
+    const struct hdfs_checkup checkup = {
+        .url = url, .timeout_ms = timeout_of(doctor), .found = found_there, .owner = doctor};
     hdfs_checkup(&checkup);
+}
+
+// ---- YARN ------------------------------------------------------------------------------------------------------------
+
+static bool is_yarn(const char *url)
+{
+    return strncmp(url, "yarn:", 5) == 0;
+}
+
+// A check of the files is part of it where the configuration names an HDFS: programs and logs go there.
+static void examine_yarn(struct doctor *doctor, const char *url)
+{
+    const struct yarn_checkup checkup = {
+        .url = url, .timeout_ms = timeout_of(doctor), .found = found_there, .owner = doctor};
+    struct site site;
+    yarn_checkup(&checkup);
+    if (site_find("", &site) == WEFT_OK)
+        examine_files(doctor, "hdfs:///");
+    err_clear();
 }
 
 // ---- All -------------------------------------------------------------------------------------------------------------
 
+static weft_err check_url(const char *url)
+{
+    struct hdfs_url *read = malloc(sizeof *read);
+    const weft_err err = read ? hdfs_url_read(url, read) : err_no_memory("for a URL");
+    free(read);
+    return err;
+}
+
 static weft_err find_target(struct doctor *doctor, const char *on)
 {
-    if (!on || !hdfs_is_url(on))
-        return launcher_find(on, &doctor->launcher);
-    struct hdfs_url *url = malloc(sizeof *url);
-    const weft_err err = url ? hdfs_url_read(on, url) : err_no_memory("for a URL");
-    free(url);
-    return err;
+    return on && hdfs_is_url(on) ? check_url(on) : launcher_find(on, &doctor->launcher);
+}
+
+static void examine_target(struct doctor *doctor, const char *on)
+{
+    if (!doctor->launcher) {
+        examine_files(doctor, on);
+        return;
+    }
+    if (is_yarn(on))
+        examine_yarn(doctor, on);
+    examine_hosts(doctor, on);
 }
 
 weft_err doctor_examine(const struct doctor_options *options, weft_err *worst)
@@ -432,10 +468,7 @@ weft_err doctor_examine(const struct doctor_options *options, weft_err *worst)
     examine(&doctor, "cache", check_cache);
     examine(&doctor, "tmp", check_tmp);
     examine(&doctor, "token", check_token);
-    if (doctor.launcher)
-        examine_hosts(&doctor, options->on ? options->on : "local:");
-    else
-        examine_files(&doctor);
+    examine_target(&doctor, options->on ? options->on : "local:");
     *worst = doctor.worst;
     return WEFT_OK;
 }

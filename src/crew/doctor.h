@@ -1,5 +1,6 @@
 // doctor: whether members can be started from here, found out by trying: files are written and read, each
-// host is reached, and one member is started there. Or whether files of an HDFS can be read and written from here.
+// host is reached, and one member is started there. Or whether files of an HDFS can be read and written from here, and whether a YARN has
+// containers.
 // Thread: the only one of the process, because of sys/process/nursery.h.
 #ifndef CREW_DOCTOR_H
 #define CREW_DOCTOR_H
@@ -14,7 +15,7 @@ struct doctor_finding {
 };
 
 struct doctor_options {
-    const char *on;       // the URL of a launcher, or hdfs://...; NULL: this machine
+    const char *on;       // the URL of a launcher, or hdfs:// or yarn://...; NULL: this machine
     const char *ssh;      // the command that reaches a host; NULL: WEFT_SSH, or ssh
     uint32_t timeout_ms;  // for each host; 0: 30 s
     void (*found)(void *owner, const struct doctor_finding *finding);  // after each check, in order
