@@ -26,7 +26,7 @@ void help_format_doctor(struct buf *buf)
         buf,
         "Checks that weft can work here: its directories, its token, and each host of a launcher,\n"
         "on which it starts one member. With hdfs:// it writes and reads a file there instead;\n"
-        "with yarn:// it asks the resource managers for the queue and the nodes, too.\n"
+        "with yarn:// it looks at the queue, the nodes and HDFS, too.\n"
         "\n"
         "  weft doctor\n"
         "  weft doctor --on ssh://a,b,c\n"

@@ -419,15 +419,16 @@ static bool is_yarn(const char *url)
 }
 
 // A check of the files is part of it where the configuration names an HDFS: programs and logs go there.
-static void examine_yarn(struct doctor *doctor, const char *url)
+static bool examine_yarn(struct doctor *doctor, const char *url)
 {
     const struct yarn_checkup checkup = {
         .url = url, .timeout_ms = timeout_of(doctor), .found = found_there, .owner = doctor};
     struct site site;
-    yarn_checkup(&checkup);
+    const bool has_manager = yarn_checkup(&checkup);
     if (site_find("", &site) == WEFT_OK)
         examine_files(doctor, "hdfs:///");
     err_clear();
+    return has_manager;
 }
 
 // ---- All -------------------------------------------------------------------------------------------------------------
@@ -451,9 +452,10 @@ static void examine_target(struct doctor *doctor, const char *on)
         examine_files(doctor, on);
         return;
     }
-    if (is_yarn(on))
-        examine_yarn(doctor, on);
-    examine_hosts(doctor, on);
+    if (!is_yarn(on))
+        examine_hosts(doctor, on);
+    else if (examine_yarn(doctor, on))
+        examine_member(doctor, "member", on);
 }
 
 weft_err doctor_examine(const struct doctor_options *options, weft_err *worst)

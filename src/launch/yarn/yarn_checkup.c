@@ -227,13 +227,15 @@ static void look_at_cluster(const struct yarn_checkup *checkup, const struct yar
     buf_fini(&text);
 }
 
-void yarn_checkup(const struct yarn_checkup *checkup)
+bool yarn_checkup(const struct yarn_checkup *checkup)
 {
     struct yarn_site site;
     struct buf text = {0};
     const weft_err err = look_at_configuration(checkup->url, &site, &text);
     report(checkup, "hadoop", err, &text);
-    if (!err && look_at_managers(checkup, &site))
+    const bool has_active = !err && look_at_managers(checkup, &site);
+    if (has_active)
         look_at_cluster(checkup, &site);
     buf_fini(&text);
+    return has_active;
 }

@@ -16,7 +16,7 @@ struct yarn_checkup {
 
 // Checks the configuration, each resource manager by its address, the queue, the limits of containers ("container") and the node
 // managers with their labels ("nodes"). Checks that need what an earlier one has not found are left out. Nothing is started; an
-// application number is used up. Thread: one.
-void yarn_checkup(const struct yarn_checkup *checkup);
+// application number is used up. False: no resource manager is active. Thread: one.
+bool yarn_checkup(const struct yarn_checkup *checkup);
 
 #endif

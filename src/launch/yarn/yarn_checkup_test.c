@@ -27,7 +27,7 @@ static void examine(const char *url)
 {
     const struct yarn_checkup checkup = {.url = url, .timeout_ms = 1000, .found = take};
     found_count = 0;
-    yarn_checkup(&checkup);
+    assert_false(yarn_checkup(&checkup));
     assert_string_equal(err_text(), "");
 }
 
