@@ -42,7 +42,7 @@ struct fake_file {
 };
 
 struct fake {
-    atomic_flag is_adding;
+    atomic_flag is_changing;
     struct fake_file files[FAKE_FILES_MAX];
     uint32_t uploads, renames;  // that have come
     // The faults, and how often each happens still.
@@ -74,19 +74,47 @@ static struct fake_file *fake_find(const char *path)
     return NULL;
 }
 
-// Several connections may add files at the same time.
+// Several connections may add and remove files at the same time.
+static void fake_lock(void)
+{
+    while (atomic_flag_test_and_set(&fake->is_changing))
+        ;
+}
+
+static void fake_unlock(void)
+{
+    atomic_flag_clear(&fake->is_changing);
+}
+
+static bool fake_has_parent(const char *path)
+{
+    char parent[200];
+    const size_t size = (size_t)(strrchr(path, '/') - path);
+    snprintf(parent, sizeof parent, "%.*s", (int)(size ? size : 1), path);
+    return fake_find(parent) != NULL;
+}
+
+// NULL: there is no directory for it.
+static struct fake_file *fake_add_in(const char *path, bool needs_parent, bool is_directory,
+                                     uint32_t mode)
+{
+    fake_lock();
+    struct fake_file *file = needs_parent && !fake_has_parent(path) ? NULL : fake_find("");
+    if (file) {
+        file->size = 0;
+        file->mode = mode;
+        file->is_directory = is_directory;
+        snprintf(file->path, sizeof file->path, "%s", path);
+    }
+    fake_unlock();
+    return file;
+}
+
 static struct fake_file *fake_add(const char *path, bool is_directory, uint32_t mode)
 {
-    while (atomic_flag_test_and_set(&fake->is_adding))
-        ;
-    struct fake_file *file = fake_find("");
+    struct fake_file *file = fake_add_in(path, false, is_directory, mode);
     if (!file)
         _exit(1);
-    file->size = 0;
-    file->mode = mode;
-    file->is_directory = is_directory;
-    snprintf(file->path, sizeof file->path, "%s", path);
-    atomic_flag_clear(&fake->is_adding);
     return file;
 }
 
@@ -176,6 +204,7 @@ static void fake_locate(struct buf *out, const struct fake_file *file)
 static bool fake_delete(const char *path)
 {
     bool has_found = false;
+    fake_lock();
     for (int i = 0; i < FAKE_FILES_MAX; i++) {
         struct fake_file *file = &fake->files[i];
         if (!file->path[0] || (strcmp(file->path, path) != 0 && !fake_below(file->path, path)))
@@ -183,6 +212,7 @@ static bool fake_delete(const char *path)
         file->path[0] = 0;
         has_found = true;
     }
+    fake_unlock();
     return has_found;
 }
 
@@ -336,7 +366,8 @@ static void fake_describe_node(struct tcp *tcp)
     fake_say(tcp, "200 OK", text);
 }
 
-static void fake_take_upload(struct tcp *tcp, const char *path, size_t size, uint32_t mode)
+static void fake_take_upload(struct tcp *tcp, const char *path, bool makes_parents, size_t size,
+                             uint32_t mode)
 {
     fake->uploads++;
     if (fake_find(path)) {
@@ -350,7 +381,12 @@ static void fake_take_upload(struct tcp *tcp, const char *path, size_t size, uin
                  "\"message\":\"The DiskSpace quota is exceeded\"}}");
         return;
     }
-    struct fake_file *file = fake_add(path, false, mode);
+    struct fake_file *file = fake_add_in(path, !makes_parents, false, mode);
+    if (!file) {
+        fake_say(tcp, "404 Not Found",
+                 "{\"RemoteException\":{\"exception\":\"FileNotFoundException\"}}");
+        return;
+    }
     const bool is_broken = size > 0 && fake_takes(&fake->broken_uploads);
     if (size > FAKE_BYTES_MAX)
         _exit(1);
@@ -399,7 +435,8 @@ static void fake_serve_web(struct tcp *tcp, int node)
         if (strncmp(head, "GET", 3) == 0)
             fake_give(tcp, path, strtoul(strstr(target, "&offset=") + 8, NULL, 10));
         else
-            fake_take_upload(tcp, path, length ? strtoul(length + 15, NULL, 10) : 0,
+            fake_take_upload(tcp, path, strstr(target, "createparent=true"),
+                             length ? strtoul(length + 15, NULL, 10) : 0,
                              strstr(target, "permission=600") ? 0600 : 0644);
     }
 }
