@@ -11,7 +11,7 @@ _weft_run() {
     local jobs="wordcount count sort grep index"
     local options="--format --delimiter --null --lines-per-task --map --combine --reduce --shell --keep
         --per-file --file --separator --key-fields --sort-fields --partition-fields --output --force --reducers --top
-        --final --output-format --compress --slots --workers --on --ssh --clients --archive --listen --port-file --token-file --shared --memory --tmp
+        --final --output-format --compress --slots --workers --on --ssh --clients --client-memory --client-cpus --set --archive --listen --port-file --token-file --shared --memory --tmp
         --max-attempts --timeout --task-timeout
         --record-timeout --skip-missing --skip-bad --bad-records --dry-run --quiet --verbose --json
         --no-color --help"
@@ -73,7 +73,7 @@ _weft_run() {
             ;;
         -o | --output | --reducers | --top | -n | --slots | --workers | --memory | --tmp | --timeout | \
             --task-timeout | --record-timeout | --max-attempts | --skip-bad | --bad-records | \
-            --on | --ssh | --clients | --archive | --listen | --port-file | --token-file | --file | --format | --delimiter | --output-format | --compress | --separator | --key-fields | \
+            --on | --ssh | --clients | --client-memory | --client-cpus | --set | --archive | --listen | --port-file | --token-file | --file | --format | --delimiter | --output-format | --compress | --separator | --key-fields | \
             --sort-fields | --partition-fields | --lines-per-task) ((i++)) ;;
         -*) ;;
         *)

@@ -10,28 +10,72 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "cli/cli.h"
 #include "crew/cluster_run.h"
 #include "crew/crew.h"
 #include "launch/ssh/ssh.h"
+#include "launch/yarn/yarn.h"
 #include "sys/net/ports.h"
 #include "sys/process/signals.h"
 #include "sys/secure/secret.h"
 #include "sys/time/clock.h"
 
-enum { LISTEN_WORDS = 2, LOOK_MS = 20, LEAVE_MS = 10000, FAILED_LEAVE_MS = 1000 };
+enum {
+    LISTEN_WORDS = 2,
+    LOOK_MS = 20,
+    LEAVE_MS = 10000,
+    FAILED_LEAVE_MS = 500,  // until the launcher is asked to end
+    CLIENT_GRACE_MS = 200,
+};
+
+// Of a client in a container, where the user says nothing.
+#define CONTAINER_MEMORY "2G"
+#define CONTAINER_CPUS "1"
 
 // For the copy, which has it as it is at that moment.
 struct launch_order {
     const char *url, *ssh;
-    const char *archive;       // --archive; NULL: none
-    const char *clients_text;  // --clients; NULL: one for each host
-    size_t client_count;       // 0: this machine does the work
+    const char *archive;         // --archive; NULL: none
+    const char *memory, *cpus;   // --client-memory, --client-cpus; NULL: whatever there is
+    VEC(const char *) settings;  // --set
+    const char *clients_text;    // --clients; NULL: one for each host
+    size_t client_count;         // 0: this machine does the work
     uint16_t port;
-    bool is_quiet;
+    bool is_quiet, is_replaced;
 };
 
 // ---- The copy --------------------------------------------------------------------------------------------------
+
+// The server may take its time to look at the inputs. A job of Slurm has some of the cores of its node. A quarter of the memory is for
+// what a client needs besides its budget.
+static void append_script(struct buf *script, const struct launch_order *order)
+{
+    uint64_t bytes = 0;
+    buf_append_text(script, "WEFT_JOIN_MS=3600000 exec \"$WEFT_PROGRAM\" client --quiet ");
+    if (order->cpus)
+        buf_format(script, "-n %s ", order->cpus);
+    else
+        buf_append_text(script, "${SLURM_CPUS_ON_NODE:+-n \"$SLURM_CPUS_ON_NODE\"} ");
+    if (order->memory && text_read_size(order->memory, &bytes))
+        buf_format(script, "--memory %" PRIu64 "K ", bytes / 4 * 3 >> 10);
+    buf_format(script, "\"$WEFT_LAUNCHER:%" PRIu16 "\" >&2", order->port);
+}
+
+static weft_err add_flags(struct crew_flags *flags, const struct launch_order *order)
+{
+    weft_err err = WEFT_OK;
+    if (order->archive)
+        err = crew_flags_add(flags, CREW_ARCHIVE, order->archive);
+    if (!err && order->memory)
+        err = crew_flags_add(flags, CREW_MEMORY, order->memory);
+    if (!err && order->cpus)
+        err = crew_flags_add(flags, CREW_CPUS, order->cpus);
+    // A container that the scheduler takes back is replaced.
+    if (!err && order->is_replaced)
+        err = crew_flags_add(flags, CREW_RESTARTS, "1");
+    return err;
+}
 
 static weft_err run_clients(const struct launch_order *order, size_t *ended_well, int *exit_code)
 {
@@ -39,26 +83,25 @@ static weft_err run_clients(const struct launch_order *order, size_t *ended_well
     struct crew_flags flags = {0};
     struct buf role = {0}, script = {0};
     buf_format(&role, "client=%zu", order->client_count);
-    // The server may take its time to look at the inputs. A job of Slurm has some of the cores of its node.
-    buf_format(&script,
-               "WEFT_JOIN_MS=3600000 exec \"$WEFT_PROGRAM\" client --quiet "
-               "${SLURM_CPUS_ON_NODE:+-n \"$SLURM_CPUS_ON_NODE\"} \"$WEFT_LAUNCHER:%" PRIu16
-               "\" >&2",
-               order->port);
+    append_script(&script, order);
     const char *const program[] = {"sh", "-c", buf_text(&script), NULL};
     const struct cluster_run_options options = {
         .on = order->url,
         .ssh = order->ssh,
         .keep_going = true,
         .quiet = order->is_quiet,
+        .is_told = true,
+        .grace_ms = CLIENT_GRACE_MS,
         .ended_well = ended_well,
     };
     flags.program = program;
     weft_err err = role.has_failed || script.has_failed
                        ? err_no_memory("for the clients")
                        : crew_spec_add_role_flag(&spec, buf_text(&role));
-    if (!err && order->archive)
-        err = crew_flags_add(&flags, CREW_ARCHIVE, order->archive);
+    for (size_t i = 0; !err && i < order->settings.count; i++)
+        err = crew_spec_add_setting(&spec, order->settings.items[i]);
+    if (!err)
+        err = add_flags(&flags, order);
     if (!err)
         err = crew_spec_resolve(&spec, &flags);
     if (!err)
@@ -125,17 +168,27 @@ static weft_err read_words(struct run_on *on, char *const *words, size_t count,
     if (!on->words)
         return err_no_memory("for the arguments");
     on->count = LISTEN_WORDS;
+    const struct {
+        const char *name;
+        const char **value;
+    } options[] = {
+        {"--on", &order->url},
+        {"--ssh", &order->ssh},
+        {"--clients", &order->clients_text},
+        {"--archive", &order->archive},
+        {"--client-memory", &order->memory},
+        {"--client-cpus", &order->cpus},
+    };
     for (size_t i = 0; i < count;) {
         size_t used = 0;
+        const char *setting = NULL;
         has_ended = has_ended || strcmp(words[i], "--") == 0;
-        if (!has_ended)
-            used = read_option(words + i, count - i, "--on", &order->url);
+        for (size_t k = 0; k < sizeof options / sizeof *options && !has_ended && used == 0; k++)
+            used = read_option(words + i, count - i, options[k].name, options[k].value);
         if (!has_ended && used == 0)
-            used = read_option(words + i, count - i, "--ssh", &order->ssh);
-        if (!has_ended && used == 0)
-            used = read_option(words + i, count - i, "--clients", &order->clients_text);
-        if (!has_ended && used == 0)
-            used = read_option(words + i, count - i, "--archive", &order->archive);
+            used = read_option(words + i, count - i, "--set", &setting);
+        if (setting && !VEC_PUSH(&order->settings, setting))
+            return err_no_memory("for the arguments");
         if (used == 0)
             on->words[on->count++] = words[i++];
         i += used;
@@ -174,7 +227,7 @@ static weft_err count_clients(struct launch_order *order, const struct launcher 
     } else {
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--on %s: how many clients are to work is not said\n"
-                       "  try: --clients 4; options of sbatch for each are in WEFT_SLURM",
+                       "  try: --clients 4",
                        order->url);
     }
     order->client_count = (size_t)count;
@@ -192,7 +245,29 @@ static weft_err refuse_here(const struct launch_order *order)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "--archive is for other machines\n  try: --on ssh://HOST,HOST..., or the "
                        "programs of the environment first in PATH");
+    if (order->memory || order->cpus || order->settings.count)
+        return err_set(WEFT_INVALID_ARGUMENT,
+                       "%s is for other machines\n  try: --on yarn://HOST, or --memory and -n for "
+                       "this one",
+                       order->memory ? "--client-memory"
+                       : order->cpus ? "--client-cpus"
+                                     : "--set");
     return WEFT_OK;
+}
+
+// What the server could not say any more once clients are being started.
+static weft_err check_clients(const struct launch_order *order, const struct launcher *launcher)
+{
+    uint64_t number = 0;
+    weft_err err = WEFT_OK;
+    if (order->memory && !text_read_size(order->memory, &number))
+        return err_set(WEFT_INVALID_ARGUMENT, "--client-memory %s: a size is written 512M or 2G",
+                       order->memory);
+    if (order->cpus && !text_read_count(order->cpus, UINT16_MAX, &number))
+        return err_set(WEFT_INVALID_ARGUMENT, "--client-cpus %s: not a number from 1", order->cpus);
+    for (size_t i = 0; !err && i < order->settings.count; i++)
+        err = err_wrap(launcher_check_setting(launcher, order->settings.items[i]), "--set");
+    return err;
 }
 
 static weft_err check_order(const struct run_on *on, struct launch_order *order)
@@ -207,6 +282,15 @@ static weft_err check_order(const struct run_on *on, struct launch_order *order)
         return err_set(
             WEFT_INVALID_ARGUMENT,
             "--on starts the clients, and --listen waits for others\n  try: one of them");
+    // A container is killed when it takes more than it has asked for.
+    if (launcher == &launch_yarn && !order->memory)
+        order->memory = CONTAINER_MEMORY;
+    if (launcher == &launch_yarn && !order->cpus)
+        order->cpus = CONTAINER_CPUS;
+    order->is_replaced = launcher == &launch_yarn;
+    const weft_err wrong = check_clients(order, launcher);
+    if (wrong)
+        return wrong;
     // A queue may be long, and is worth a line.
     order->is_quiet = launcher == &launch_ssh || has_word(on, "-q") || has_word(on, "--quiet");
     return count_clients(order, launcher);
@@ -252,7 +336,8 @@ weft_err run_on_start(struct run_on *on, char *const *words, size_t count)
 {
     struct launch_order order = {0};
     weft_err err = read_words(on, words, count, &order);
-    if (!err && (order.url || order.clients_text || order.archive))
+    if (!err && (order.url || order.clients_text || order.archive || order.memory || order.cpus ||
+                 order.settings.count))
         err = check_order(on, &order);
     if (!err && order.client_count > 0 && !is_question(on))
         err = start_clients(on, &order);
@@ -261,6 +346,7 @@ weft_err run_on_start(struct run_on *on, char *const *words, size_t count)
                 (on->count - LISTEN_WORDS) * sizeof *on->words);
         on->count -= LISTEN_WORDS;
     }
+    VEC_FINI(&order.settings);
     return err;
 }
 
@@ -268,9 +354,13 @@ void run_on_end(struct run_on *on, int *exit_code)
 {
     if (on->clients.pid) {
         struct process_exit exit;
-        // The clients of a job that has ended well know it. Agents whose launcher is killed end their members as well.
-        if (!process_has_ended(&on->clients, *exit_code ? FAILED_LEAVE_MS : LEAVE_MS))
-            process_kill(&on->clients);
+        // The clients of a job that has ended well know it. Agents whose launcher is killed end their members as well, but a scheduler would
+        // believe for a while that the run continues.
+        if (!process_has_ended(&on->clients, *exit_code ? FAILED_LEAVE_MS : LEAVE_MS)) {
+            process_terminate(&on->clients);
+            if (!process_has_ended(&on->clients, LEAVE_MS))
+                process_kill(&on->clients);
+        }
         process_wait(&on->clients, &exit);
         const bool has_failed = exit.is_known && !exit.was_signalled && exit.number != 0;
         if (has_failed && *exit_code == err_exit_code(WEFT_UNAVAILABLE))

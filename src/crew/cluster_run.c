@@ -193,6 +193,14 @@ static void signal_caught(void *owner, int number)
     tell_crew(run, (struct crew_event){CREW_STOP_ASKED, 0, signal_exit_code(number), is_person});
 }
 
+// People hear of it from the parent.
+static void end_told(void *owner, int number)
+{
+    struct run *run = owner;
+    run->first_signal_ns = clock_now_ns();
+    run_ask_to_stop(run, signal_exit_code(number));
+}
+
 void run_ask_to_stop(struct run *run, int exit_code)
 {
     tell_crew(run, (struct crew_event){CREW_STOP_ASKED, 0, exit_code, false});
@@ -461,30 +469,13 @@ static weft_err open_journal(struct run *run)
 
 static weft_err catch_signals(struct run *run)
 {
+    if (run->options->is_told)
+        return loop_signal_new(run->loop, SIGNAL_TERMINATE, end_told, run) ? WEFT_OK
+                                                                           : WEFT_INTERNAL;
     for (const int *number = signals_to_end; *number; number++)
         if (!signal_is_ignored(*number) && !loop_signal_new(run->loop, *number, signal_caught, run))
             return WEFT_INTERNAL;
     return WEFT_OK;
-}
-
-static weft_err add_settings(struct run *run)
-{
-    const struct crew_pairs *settings = &run->spec->settings;
-    weft_err err = WEFT_OK;
-    for (size_t i = 0; !err && i < settings->count; i++) {
-        struct buf text = {0};
-        buf_format(&text, "%s=%s", settings->items[i].name, settings->items[i].value);
-        char *copy = text.has_failed ? NULL : strdup(buf_text(&text));
-        buf_fini(&text);
-        if (!copy || !VEC_PUSH(&run->settings, copy)) {
-            free(copy);
-            return err_no_memory("for the settings");
-        }
-        err = launcher_check_setting(run->launcher, copy);
-    }
-    if (!err && settings->count && !VEC_PUSH(&run->settings, NULL))
-        err = err_no_memory("for the settings");
-    return err;
 }
 
 static weft_err open_launch(struct run *run)
@@ -510,7 +501,7 @@ static weft_err set_up(struct run *run)
 {
     weft_err err = launcher_find(run->options->on, &run->launcher);
     if (!err)
-        err = add_settings(run);
+        err = run_open_settings(run);
     if (!err)
         err = open_journal(run);
     if (!err)
@@ -561,9 +552,7 @@ static void tear_down(struct run *run)
     run_close_archives(run);
     run_free_tensorboard(run);
     free(run->kept_journal);
-    for (size_t i = 0; i < run->settings.count; i++)
-        free(run->settings.items[i]);
-    VEC_FINI(&run->settings);
+    run_close_settings(run);
 }
 
 weft_err cluster_run(const struct crew_spec *spec, const struct cluster_run_options *options,

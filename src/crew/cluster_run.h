@@ -20,6 +20,7 @@ struct cluster_run_options {
     uint32_t grace_ms;           // between SIGTERM and SIGKILL
     uint32_t start_deadline_ms;  // in which all members have to start; 0: any
     bool keep_going;
+    bool is_told;  // SIGTERM is from our own parent, and is taken where it was ignored
     bool quiet, verbose, json;
     bool no_prefix, no_color;
 

@@ -296,3 +296,32 @@ void run_free_members(struct run *run)
     cluster_spec_fini(&run->cluster);
     crew_fini(&run->crew);
 }
+
+// ---- Settings of the launcher -----------------------------------------------------------------------------------
+
+weft_err run_open_settings(struct run *run)
+{
+    const struct crew_pairs *settings = &run->spec->settings;
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && i < settings->count; i++) {
+        struct buf text = {0};
+        buf_format(&text, "%s=%s", settings->items[i].name, settings->items[i].value);
+        char *copy = text.has_failed ? NULL : strdup(buf_text(&text));
+        buf_fini(&text);
+        if (!copy || !VEC_PUSH(&run->settings, copy)) {
+            free(copy);
+            return err_no_memory("for the settings");
+        }
+        err = launcher_check_setting(run->launcher, copy);
+    }
+    if (!err && settings->count && !VEC_PUSH(&run->settings, NULL))
+        err = err_no_memory("for the settings");
+    return err;
+}
+
+void run_close_settings(struct run *run)
+{
+    for (size_t i = 0; i < run->settings.count; i++)
+        free(run->settings.items[i]);
+    VEC_FINI(&run->settings);
+}

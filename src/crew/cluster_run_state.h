@@ -130,6 +130,10 @@ MUST_CHECK weft_err run_settle_member(struct run_member *member);
 MUST_CHECK weft_err run_make_variables(struct run_member *member,
                                        struct crew_environment *variables);
 
+// Fills run->settings, and has the launcher check them.
+MUST_CHECK weft_err run_open_settings(struct run *run);
+void run_close_settings(struct run *run);
+
 // ---- Files (cluster_run_files.c) -------------------------------------------------------------------------------
 
 MUST_CHECK weft_err run_open_files(struct run *run);

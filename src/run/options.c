@@ -534,10 +534,11 @@ weft_err options_check_job(const struct run_options *options, const weft_job *jo
 void options_fini(struct run_options *options)
 {
     args_fini(&options->args);
-    char *const texts[] = {options->job_word,   options->output,    options->listen,
-                           options->on,         options->ssh,       options->archive,
-                           options->port_file,  options->tmp,       options->format,
-                           options->token_file, options->delimiter, options->bad_records};
+    char *const texts[] = {
+        options->job_word,      options->output,      options->listen,    options->on,
+        options->ssh,           options->archive,     options->port_file, options->tmp,
+        options->format,        options->token_file,  options->delimiter, options->bad_records,
+        options->client_memory, options->client_cpus, options->setting};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);
     free_words(options->job_words);

@@ -44,9 +44,10 @@ struct run_options {
     char *output;  // NULL: standard output; '/' at its end: a directory of parts
     // Clients that join do the work: where they are let in; NULL: workers of our own do it.
     char *listen;
-    char *on, *ssh, *archive;      // for the command alone
-    uint32_t clients;              // likewise
-    char *port_file, *token_file;  // NULL: none
+    char *on, *ssh, *archive;                     // for the command alone
+    char *client_memory, *client_cpus, *setting;  // likewise
+    uint32_t clients;                             // likewise
+    char *port_file, *token_file;                 // NULL: none
     bool shared;  // --shared: clients see the directory of the output, and write its parts
     bool force;
     bool final_alone;  // --final: for a Python script, which program_words go to

@@ -40,6 +40,9 @@ enum option_id {
     OPTION_SSH,
     OPTION_CLIENTS,
     OPTION_ARCHIVE,
+    OPTION_CLIENT_MEMORY,
+    OPTION_CLIENT_CPUS,
+    OPTION_SET,
     OPTION_PORT_FILE,
     OPTION_TOKEN_FILE,
     OPTION_SHARED,
@@ -109,6 +112,12 @@ const struct args_option options_table[] = {
      "with --on: how many clients (default: one for each host of ssh)"},
     {OPTION_ARCHIVE, 0, "archive", "FILE",
      "with --on: an environment made by weft pack, whose programs clients find first"},
+    {OPTION_CLIENT_MEMORY, 0, "client-memory", "SIZE",
+     "with --on: of the place of a client, which keeps to three quarters of it (yarn: 2G)"},
+    {OPTION_CLIENT_CPUS, 0, "client-cpus", "N",
+     "with --on: of the place of a client, and its slots (yarn: 1)"},
+    {OPTION_SET, 0, "set", "NAME=VALUE",
+     "with --on: a setting of the launcher, such as tags=nightly; any number of times"},
     {OPTION_SSH, 0, "ssh", "COMMAND",
      "with --on: the command that reaches a host (default WEFT_SSH, or ssh)"},
     {OPTION_LISTEN, 0, "listen", "ADDR[:PORT]",
@@ -287,6 +296,9 @@ static const struct {
           {OPTION_ON, AT(on)},
           {OPTION_SSH, AT(ssh)},
           {OPTION_ARCHIVE, AT(archive)},
+          {OPTION_CLIENT_MEMORY, AT(client_memory)},
+          {OPTION_CLIENT_CPUS, AT(client_cpus)},
+          {OPTION_SET, AT(setting)},
 },
   times[] = {
       {OPTION_TIMEOUT, AT(timeout_ms)},
@@ -355,10 +367,10 @@ weft_err options_check_slots(const struct run_options *options)
 {
     // weft run has taken these words away.
     if ((options->on && strcmp(options->on, "local:") != 0) || options->ssh || options->clients ||
-        options->archive)
+        options->archive || options->client_memory || options->client_cpus || options->setting)
         return err_set(
             WEFT_INVALID_ARGUMENT,
-            "--on, --ssh, --clients and --archive are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
+            "--on, --set, --ssh, --clients, --client-... and --archive are for weft run\n  try: weft run --on ssh://a,b PROGRAM ...");
     if (options->listen && options->slots)
         return err_set(WEFT_INVALID_ARGUMENT,
                        "-n is for clients: a server runs no tasks itself\n"

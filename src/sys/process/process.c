@@ -270,12 +270,22 @@ void process_signal_parent(int number)
         kill(parent, number);
 }
 
-void process_kill(struct process *process)
+static void send_signal(const struct process *process, int number)
 {
     if (process->pidfd >= 0)
-        syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0);
+        syscall(SYS_pidfd_send_signal, process->pidfd, number, NULL, 0);
     else if (process->pid > 0)
-        kill(process->pid, SIGKILL);
+        kill(process->pid, number);
+}
+
+void process_kill(struct process *process)
+{
+    send_signal(process, SIGKILL);
+}
+
+void process_terminate(struct process *process)
+{
+    send_signal(process, SIGTERM);
 }
 
 bool process_has_ended(const struct process *process, uint32_t timeout_ms)

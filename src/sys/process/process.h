@@ -47,6 +47,9 @@ void process_signal_parent(int number);
 // Kills it at once; does not wait. Does nothing when there is none.
 void process_kill(struct process *process);
 
+// Asks it to end (SIGTERM), if it listens.
+void process_terminate(struct process *process);
+
 // Opens for reading a regular file that the process has open under that number; it stays open when the process
 // ends. UNAVAILABLE: it has ended, or is about to.
 MUST_CHECK weft_err process_open_file(const struct process *process, uint32_t number, int *fd);
