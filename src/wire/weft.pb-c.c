@@ -142,6 +142,51 @@ void   weft__record_format__free_unpacked
   assert(message->base.descriptor == &weft__record_format__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   weft__file_system__init
+                     (Weft__FileSystem         *message)
+{
+  static const Weft__FileSystem init_value = WEFT__FILE_SYSTEM__INIT;
+  *message = init_value;
+}
+size_t weft__file_system__get_packed_size
+                     (const Weft__FileSystem *message)
+{
+  assert(message->base.descriptor == &weft__file_system__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t weft__file_system__pack
+                     (const Weft__FileSystem *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &weft__file_system__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t weft__file_system__pack_to_buffer
+                     (const Weft__FileSystem *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &weft__file_system__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Weft__FileSystem *
+       weft__file_system__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Weft__FileSystem *)
+     protobuf_c_message_unpack (&weft__file_system__descriptor,
+                                allocator, len, data);
+}
+void   weft__file_system__free_unpacked
+                     (Weft__FileSystem *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &weft__file_system__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   weft__job_start__init
                      (Weft__JobStart         *message)
 {
@@ -3268,7 +3313,58 @@ const ProtobufCMessageDescriptor weft__record_format__descriptor =
   (ProtobufCMessageInit) weft__record_format__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[15] =
+static const ProtobufCFieldDescriptor weft__file_system__field_descriptors[2] =
+{
+  {
+    "authority",
+    1,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FileSystem, authority),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "nodes",
+    2,
+    PROTOBUF_C_LABEL_NONE,
+    PROTOBUF_C_TYPE_STRING,
+    0,   /* quantifier_offset */
+    offsetof(Weft__FileSystem, nodes),
+    NULL,
+    &protobuf_c_empty_string,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned weft__file_system__field_indices_by_name[] = {
+  0,   /* field[0] = authority */
+  1,   /* field[1] = nodes */
+};
+static const ProtobufCIntRange weft__file_system__number_ranges[1 + 1] =
+{
+  { 1, 0 },
+  { 0, 2 }
+};
+const ProtobufCMessageDescriptor weft__file_system__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "weft.FileSystem",
+  "FileSystem",
+  "Weft__FileSystem",
+  "weft",
+  sizeof(Weft__FileSystem),
+  2,
+  weft__file_system__field_descriptors,
+  weft__file_system__field_indices_by_name,
+  1,  weft__file_system__number_ranges,
+  (ProtobufCMessageInit) weft__file_system__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[16] =
 {
   {
     "job",
@@ -3450,12 +3546,25 @@ static const ProtobufCFieldDescriptor weft__job_start__field_descriptors[15] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "file_systems",
+    16,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Weft__JobStart, n_file_systems),
+    offsetof(Weft__JobStart, file_systems),
+    &weft__file_system__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned weft__job_start__field_indices_by_name[] = {
   1,   /* field[1] = args */
   12,   /* field[12] = compress */
   2,   /* field[2] = config */
   14,   /* field[14] = directory */
+  15,   /* field[15] = file_systems */
   10,   /* field[10] = format */
   6,   /* field[6] = inputs */
   0,   /* field[0] = job */
@@ -3471,7 +3580,7 @@ static const unsigned weft__job_start__field_indices_by_name[] = {
 static const ProtobufCIntRange weft__job_start__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 15 }
+  { 0, 16 }
 };
 const ProtobufCMessageDescriptor weft__job_start__descriptor =
 {
@@ -3481,7 +3590,7 @@ const ProtobufCMessageDescriptor weft__job_start__descriptor =
   "Weft__JobStart",
   "weft",
   sizeof(Weft__JobStart),
-  15,
+  16,
   weft__job_start__field_descriptors,
   weft__job_start__field_indices_by_name,
   1,  weft__job_start__number_ranges,

@@ -18,6 +18,7 @@ PROTOBUF_C__BEGIN_DECLS
 typedef struct Weft__Hello Weft__Hello;
 typedef struct Weft__Input Weft__Input;
 typedef struct Weft__RecordFormat Weft__RecordFormat;
+typedef struct Weft__FileSystem Weft__FileSystem;
 typedef struct Weft__JobStart Weft__JobStart;
 typedef struct Weft__Output Weft__Output;
 typedef struct Weft__StageOpen Weft__StageOpen;
@@ -492,6 +493,26 @@ struct  Weft__RecordFormat
     , 0, 0, 0, 0, 0 }
 
 
+/*
+ * What the authority of URLs means to the server: a client may have another configuration, or none.
+ */
+struct  Weft__FileSystem
+{
+  ProtobufCMessage base;
+  /*
+   * of URLs of inputs; empty: that of the server's configuration
+   */
+  char *authority;
+  /*
+   * the same with the addresses of its name nodes (store/hdfs/url.h)
+   */
+  char *nodes;
+};
+#define WEFT__FILE_SYSTEM__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&weft__file_system__descriptor) \
+    , (char *)protobuf_c_empty_string, (char *)protobuf_c_empty_string }
+
+
 struct  Weft__JobStart
 {
   ProtobufCMessage base;
@@ -544,10 +565,15 @@ struct  Weft__JobStart
    * from a server to its client: what paths that do not begin with / are relative to
    */
   char *directory;
+  /*
+   * from a server to its client: of all inputs that are URLs
+   */
+  size_t n_file_systems;
+  Weft__FileSystem **file_systems;
 };
 #define WEFT__JOB_START__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&weft__job_start__descriptor) \
-    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0, 0, (char *)protobuf_c_empty_string }
+    , (char *)protobuf_c_empty_string, 0,NULL, {0,NULL}, 0, 0, (char *)protobuf_c_empty_string, 0,NULL, 0, 0, 0,NULL, NULL, 0, 0, 0, (char *)protobuf_c_empty_string, 0,NULL }
 
 
 struct  Weft__Output
@@ -1915,6 +1941,25 @@ Weft__RecordFormat *
 void   weft__record_format__free_unpacked
                      (Weft__RecordFormat *message,
                       ProtobufCAllocator *allocator);
+/* Weft__FileSystem methods */
+void   weft__file_system__init
+                     (Weft__FileSystem         *message);
+size_t weft__file_system__get_packed_size
+                     (const Weft__FileSystem   *message);
+size_t weft__file_system__pack
+                     (const Weft__FileSystem   *message,
+                      uint8_t             *out);
+size_t weft__file_system__pack_to_buffer
+                     (const Weft__FileSystem   *message,
+                      ProtobufCBuffer     *buffer);
+Weft__FileSystem *
+       weft__file_system__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   weft__file_system__free_unpacked
+                     (Weft__FileSystem *message,
+                      ProtobufCAllocator *allocator);
 /* Weft__JobStart methods */
 void   weft__job_start__init
                      (Weft__JobStart         *message);
@@ -3104,6 +3149,9 @@ typedef void (*Weft__Input_Closure)
 typedef void (*Weft__RecordFormat_Closure)
                  (const Weft__RecordFormat *message,
                   void *closure_data);
+typedef void (*Weft__FileSystem_Closure)
+                 (const Weft__FileSystem *message,
+                  void *closure_data);
 typedef void (*Weft__JobStart_Closure)
                  (const Weft__JobStart *message,
                   void *closure_data);
@@ -3303,6 +3351,7 @@ extern const ProtobufCEnumDescriptor    weft__purpose__descriptor;
 extern const ProtobufCMessageDescriptor weft__hello__descriptor;
 extern const ProtobufCMessageDescriptor weft__input__descriptor;
 extern const ProtobufCMessageDescriptor weft__record_format__descriptor;
+extern const ProtobufCMessageDescriptor weft__file_system__descriptor;
 extern const ProtobufCMessageDescriptor weft__job_start__descriptor;
 extern const ProtobufCMessageDescriptor weft__output__descriptor;
 extern const ProtobufCMessageDescriptor weft__stage_open__descriptor;

@@ -114,9 +114,10 @@ check "and the answer is the other one's" eval 'weft cat "hdfs:///raced/part-*" 
 "$WEFT" server -q --listen localhost:0 --port-file port2 --reducers 3 wordcount hdfs:///in -o hdfs:///served/ 2>server.err &
 server=$!
 for ((i = 0; i < 500; i++)); do [ -s port2 ] && break; sleep 0.02; done
-weft client -q -n 1 "$(cat port2)" 2>client.err
+(unset HADOOP_CONF_DIR HADOOP_HOME; weft client -q -n 1 "$(cat port2)" 2>client2.err)
 wait $server
 check "a server writes to HDFS" is $? 0
+check "a client reads what the server means, without a configuration" is "$(wc -c <client2.err)" 0
 check "what its clients have made" eval 'weft cat "hdfs:///served/part-*" | cmp - <(answer wordcount data)'
 
 # ---- Daemons -----------------------------------------------------------------------------------------------------

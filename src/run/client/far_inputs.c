@@ -83,13 +83,33 @@ static weft_err find(Weft__Input *input, const char *directory, bool *is_here)
     return WEFT_OK;
 }
 
-// Each client reads from HDFS itself, and looks there whether the file is the same.
-static weft_err take_url(Weft__Input *input, const char *url)
+// The name nodes that the server gives for the URL; NULL: it gives none, and our own configuration counts.
+static const char *nodes_of(const Weft__JobStart *start, const char *url)
 {
-    char *path = strdup(url);
-    if (!path)
+    const weft_bytes authority = hdfs_url_authority(url);
+    for (size_t i = 0; i < start->n_file_systems; i++) {
+        const Weft__FileSystem *system = start->file_systems[i];
+        if (strlen(system->authority) == authority.size &&
+            memcmp(system->authority, authority.data, authority.size) == 0)
+            return system->nodes;
+    }
+    return NULL;
+}
+
+// Each client reads from HDFS itself, and looks there whether the file is the same.
+static weft_err take_url(const Weft__JobStart *start, Weft__Input *input, const char *url)
+{
+    const char *nodes = nodes_of(start, url);
+    struct buf path = {0};
+    if (nodes)
+        hdfs_url_append_at(url, nodes, &path);
+    else
+        buf_append_text(&path, url);
+    char *copy = path.has_failed ? NULL : strdup(buf_text(&path));
+    buf_fini(&path);
+    if (!copy)
         return err_no_memory("for an input");
-    set_path(input, path);
+    set_path(input, copy);
     return WEFT_OK;
 }
 
@@ -101,7 +121,7 @@ static weft_err look_at(const struct look *look, size_t i, bool is_late)
     const char *name = input->path[0] ? input->path : input->name;
     if (hdfs_is_url(name)) {
         look->is_here[i] = true;
-        return take_url(input, name);
+        return take_url(look->start, input, name);
     }
     // A copy of the server's own, or its beginning is not known.
     if (input->inode == 0 || input->head == 0 || (is_late && input->file_size <= SMALL_BYTES))

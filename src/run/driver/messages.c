@@ -43,6 +43,26 @@ static weft_err fill_inputs(const struct run_plan *plan, Weft__JobStart *start)
     return WEFT_OK;
 }
 
+static weft_err fill_file_systems(const struct run_plan *plan, Weft__JobStart *start)
+{
+    const size_t count = plan->file_systems.count;
+    Weft__FileSystem *systems = malloc((count + 1) * sizeof *systems);
+    start->file_systems = malloc((count + 1) * sizeof *start->file_systems);
+    if (!systems || !start->file_systems) {
+        free(systems);
+        return no_memory();
+    }
+    start->file_systems[0] = systems;
+    start->n_file_systems = count;
+    for (size_t i = 0; i < count; i++) {
+        weft__file_system__init(&systems[i]);
+        systems[i].authority = plan->file_systems.items[i].authority;
+        systems[i].nodes = plan->file_systems.items[i].nodes;
+        start->file_systems[i] = &systems[i];
+    }
+    return WEFT_OK;
+}
+
 static void fill_format(const struct run_plan *plan, Weft__RecordFormat *format)
 {
     format->kind = plan->format.kind;
@@ -86,6 +106,8 @@ weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uin
     start.top = options->top;
     start.next_configs = malloc((next_count + 1) * sizeof *start.next_configs);
     weft_err code = start.next_configs ? fill_inputs(plan, &start) : no_memory();
+    if (code == WEFT_OK)
+        code = fill_file_systems(plan, &start);
     if (code == WEFT_OK) {
         start.n_next_configs = next_count;
         for (size_t i = 0; i < next_count; i++)
@@ -94,7 +116,10 @@ weft_err run_plan_send_job(const struct run_plan *plan, struct agent *agent, uin
     }
     if (start.inputs)
         free(start.inputs[0]);
+    if (start.file_systems)
+        free(start.file_systems[0]);
     free(start.inputs);
+    free(start.file_systems);
     free(start.next_configs);
     return code;
 }

@@ -276,7 +276,9 @@ weft_err run_plan_init(struct run_plan *plan, const weft_job *job,
 
 weft_err run_plan_make(struct run_plan *plan, struct report *report)
 {
-    const weft_err code = split_inputs(plan, report);
+    weft_err code = split_inputs(plan, report);
+    if (code == WEFT_OK && run_plan_is_far(plan))
+        code = run_plan_find_file_systems(plan);
     return code == WEFT_OK ? make_stages(plan) : code;
 }
 
@@ -285,6 +287,7 @@ void run_plan_fini(struct run_plan *plan)
     for (size_t i = 0; plan->looks && i < plan->inputs.count; i++)
         VEC_FINI(&plan->looks[i].cuts);
     free(plan->looks);
+    run_plan_free_file_systems(plan);
     free(plan->heads);
     free(plan->parts);
     free(plan->stages);

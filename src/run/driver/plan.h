@@ -32,6 +32,12 @@ struct input_look {
     VEC(uint64_t) cuts;  // --lines-per-task
 };
 
+// What URLs of inputs with that authority mean, for clients with another configuration (run/driver/file_systems.c).
+struct run_file_system {
+    char *authority;
+    char *nodes;
+};
+
 struct run_plan {
     const struct run_options *options;
     struct chain chain;
@@ -47,6 +53,7 @@ struct run_plan {
     uint32_t worker_count;  // above 1: they share the work (run/driver/answer/shelves.h)
     uint32_t slot_count;    // of each worker
     uint64_t worker_bytes;  // the share of the memory of each
+    VEC(struct run_file_system) file_systems;  // where clients work: of inputs that are URLs
     uint64_t *heads;  // where clients work: XXH3 of how each input begins; NULL: not known yet
 };
 
@@ -71,6 +78,11 @@ void run_plan_tell_aside(const struct run_plan *plan, struct report *report);
 // Looks into the inputs that would be cut into pieces of that size.
 MUST_CHECK weft_err run_plan_look_at_inputs(struct run_plan *plan, uint64_t split_bytes,
                                             struct report *report);
+
+// ---- file_systems.c
+
+weft_err run_plan_find_file_systems(struct run_plan *plan);
+void run_plan_free_file_systems(struct run_plan *plan);
 
 // ---- Reading it
 

@@ -91,6 +91,74 @@ static weft_err find_host(const struct properties *properties, const char *autho
     return read_web(value, &node->rpc, &node->web);
 }
 
+// ---- Addresses of name nodes instead of a name ---------------------------------------------------------------------
+
+// HOST:PORT:WEB_PORT, of which the last piece is cut off. False: it is none.
+static bool cut_web_port(char *text, const char **web_port)
+{
+    const char *bracket = strrchr(text, ']');
+    char *first = strchr(bracket ? bracket : text, ':'), *last = strrchr(text, ':');
+    if (!first || first == text || last == first || last == first + 1 ||
+        memchr(first + 1, ':', (size_t)(last - first - 1)))
+        return false;
+    *last = 0;
+    *web_port = last + 1;
+    return true;
+}
+
+static bool names_nodes(const char *authority)
+{
+    char text[HDFS_AUTHORITY_BYTES];
+    const char *web_port;
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(authority, ","), authority);
+    return strchr(authority, ',') || cut_web_port(text, &web_port);
+}
+
+static weft_err add_address(char *text, struct site *site)
+{
+    struct site_node *node = &site->nodes[site->count];
+    const char *web_port = NULL;
+    char web[NET_ADDRESS_TEXT_BYTES] = "";
+    if (site->count == SITE_NODES_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "there are at most %d name nodes", SITE_NODES_MAX);
+    const bool has_web_port = cut_web_port(text, &web_port);
+    weft_err code = net_read_address(text, SITE_RPC_PORT, &node->rpc);
+    if (code == WEFT_OK && has_web_port)
+        snprintf(web, sizeof web, ":%.20s", web_port);
+    if (code == WEFT_OK)
+        code = read_web(web, &node->rpc, &node->web);
+    site->count += code == WEFT_OK;
+    return code;
+}
+
+static weft_err read_nodes(const char *authority, struct site *site)
+{
+    char text[HDFS_AUTHORITY_BYTES], *rest = NULL;
+    weft_err code = WEFT_OK;
+    snprintf(text, sizeof text, "%s", authority);
+    for (char *one = strtok_r(text, ",", &rest); one && code == WEFT_OK;
+         one = strtok_r(NULL, ",", &rest))
+        code = add_address(one, site);
+    if (code == WEFT_OK && site->count == 0)
+        return err_set(WEFT_INVALID_ARGUMENT, "%s names no name node", authority);
+    return code;
+}
+
+bool site_write(const struct site *site, struct buf *authority)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        const struct site_node *node = &site->nodes[i];
+        char rpc[NET_ADDRESS_TEXT_BYTES];
+        if (strcmp(node->rpc.host, node->web.host) != 0)
+            return false;
+        net_write_address(&node->rpc, rpc);
+        buf_format(authority, "%s%s:%u", i ? "," : "", rpc, node->web.port);
+    }
+    return true;
+}
+
+// ---- All of them -------------------------------------------------------------------------------------------------
+
 static weft_err find_default(const struct properties *properties,
                              char authority[HDFS_AUTHORITY_BYTES])
 {
@@ -119,7 +187,8 @@ weft_err site_find(const char *authority, struct site *site)
     if (code == WEFT_OK && !named[0])
         code = find_default(&properties, named);
     if (code == WEFT_OK)
-        code = find_service(&properties, named, site);
+        code =
+            names_nodes(named) ? read_nodes(named, site) : find_service(&properties, named, site);
     if (code == WEFT_OK && site->count == 0)
         code = find_host(&properties, named, site);
     properties_fini(&properties);

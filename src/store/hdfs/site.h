@@ -4,6 +4,7 @@
 #ifndef STORE_HDFS_SITE_H
 #define STORE_HDFS_SITE_H
 
+#include "base/buf.h"
 #include "sys/net/net.h"
 
 enum { SITE_NODES_MAX = 8, SITE_RPC_PORT = 8020, SITE_WEB_PORT = 9870 };
@@ -22,5 +23,9 @@ struct site {
 // INVALID_ARGUMENT: the
 // authority or the configuration cannot be read; UNIMPLEMENTED: the configuration asks for Kerberos or for encrypted calls.
 MUST_CHECK weft_err site_find(const char *authority, struct site *site);
+
+// Appends the authority that means this site where there is no configuration: HOST:PORT:WEB_PORT,HOST:PORT:WEB_PORT... False: a name
+// node has its web server under another name, which cannot be said like that.
+bool site_write(const struct site *site, struct buf *authority);
 
 #endif

@@ -49,6 +49,35 @@ static void an_address_needs_no_configuration(void **state)
     err_clear();
 }
 
+static void addresses_of_all_name_nodes_need_no_configuration(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    unsetenv("HADOOP_CONF_DIR");
+    unsetenv("HADOOP_HOME");
+    assert_int_equal(site_find("nn:9000:50070", &site), WEFT_OK);
+    assert_int_equal(site.count, 1);
+    expect_node(0, "nn:9000", "nn:50070");
+    static const char several[] = "one:9000:50070,10.0.0.2:8020:9870,[::1]:7:8";
+    assert_int_equal(site_find(several, &site), WEFT_OK);
+    assert_int_equal(site.count, 3);
+    expect_node(0, "one:9000", "one:50070");
+    expect_node(1, "10.0.0.2:8020", "10.0.0.2:9870");
+    expect_node(2, "[::1]:7", "[::1]:8");
+    assert_true(site_write(&site, &text));
+    assert_string_equal(buf_text(&text), several);
+    assert_int_equal(site_find("one,two", &site), WEFT_OK);
+    assert_int_equal(site.count, 2);
+    expect_node(1, "two:8020", "two:9870");
+    static const char *const wrong[] = {"a:1:x", "a:1:2:3", "a:1:70000", ",", "a,b:x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(site_find(wrong[i], &site), WEFT_INVALID_ARGUMENT);
+    err_clear();
+    site = (struct site){.count = 1, .nodes = {{{"a", 1}, {"b", 2}}}};
+    assert_false(site_write(&site, &text));
+    buf_fini(&text);
+}
+
 static void the_default_is_that_of_the_configuration(void **state)
 {
     (void)state;
@@ -99,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_address_needs_no_configuration),
+        cmocka_unit_test(addresses_of_all_name_nodes_need_no_configuration),
         cmocka_unit_test_setup_teardown(the_default_is_that_of_the_configuration,
                                         testing_make_folder, testing_remove_folder),
         cmocka_unit_test_setup_teardown(a_service_has_several_name_nodes, testing_make_folder,

@@ -9,6 +9,22 @@ bool hdfs_is_url(const char *text)
     return strncmp(text, "hdfs:", 5) == 0;
 }
 
+weft_bytes hdfs_url_authority(const char *text)
+{
+    const size_t head = sizeof scheme - 1;
+    if (strncmp(text, scheme, head) != 0)
+        return (weft_bytes){0};
+    return (weft_bytes){text + head, strcspn(text + head, "/")};
+}
+
+void hdfs_url_append_at(const char *text, const char *authority, struct buf *url)
+{
+    const weft_bytes old = hdfs_url_authority(text);
+    buf_append_text(url, scheme);
+    buf_append_text(url, authority);
+    buf_append_text(url, old.data ? (const char *)old.data + old.size : text);
+}
+
 // Appends the names of `from` one by one. False: too long, or above the root.
 static bool clean_path(const char *from, char path[HDFS_PATH_BYTES])
 {

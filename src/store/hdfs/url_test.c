@@ -52,11 +52,34 @@ static void other_names_are_refused(void **state)
     err_clear();
 }
 
+static void an_authority_may_be_another_one(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *authority, *other;
+    } cases[] = {
+        {"hdfs:///a/b", "", "hdfs://x:1:2,y/a/b"},
+        {"hdfs://nn:8020/a", "nn:8020", "hdfs://x:1:2,y/a"},
+        {"hdfs://nn", "nn", "hdfs://x:1:2,y"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf other = {0};
+        const weft_bytes authority = hdfs_url_authority(cases[i].text);
+        assert_int_equal(authority.size, strlen(cases[i].authority));
+        assert_memory_equal(authority.data, cases[i].authority, authority.size);
+        hdfs_url_append_at(cases[i].text, "x:1:2,y", &other);
+        assert_string_equal(buf_text(&other), cases[i].other);
+        buf_fini(&other);
+    }
+    assert_int_equal(hdfs_url_authority("/a").size, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_read_as_people_write_them),
         cmocka_unit_test(other_names_are_refused),
+        cmocka_unit_test(an_authority_may_be_another_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
