@@ -487,7 +487,7 @@ static weft_err open_launch(struct run *run)
         .nursery = run->nursery,
         .wants = run->wants,
         .count = run->crew.count,
-        .name = options->name,
+        .name = options->name ? options->name : run->spec->name,
         .ssh = options->ssh,
         .settings = (const char *const *)run->settings.items,
         .calls = &launch_calls_of_run,

@@ -281,6 +281,16 @@ def test_ctrl_c_ends_the_run_and_is_not_a_reason_to_try_again(program, tmp_path)
         os.kill(pid, 0)
 
 
+def test_a_run_that_is_ended_from_outside_has_failed(monkeypatch, capfd):
+    def function():
+        above = int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1])
+        os.kill(above, signal.SIGTERM)  # the command
+        time.sleep(1000)
+    with pytest.raises(RunFailed, match="the run was ended from outside") as caught:
+        run_on_yarn(function, {"chief": SMALL}, nb_retries=3)
+    assert caught.value.exit_code == 143 and "another try" not in capfd.readouterr().err
+
+
 def test_functions_of_the_script_travel_by_value(program):
     code, out, err = program("""
         import sys

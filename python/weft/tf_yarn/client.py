@@ -29,6 +29,7 @@ FOLDER = "weft-run"  # in the directory of a task
 READ_BYTES = 1 << 16
 RETRY_SECONDS, RETRY_SECONDS_MAX = 1.0, 60.0
 GRACE_SECONDS = 5  # that members are given to end
+ENDED = (130, 143)  # exit codes of a run that a person has ended; an interrupt here raises KeyboardInterrupt by itself
 OURS = ("tf_yarn.", "weft.tf_yarn.")
 # What the task modules of tf-yarn are here: how member.py calls the function.
 MODULES = {"distributed.task": "local_rank", "pytorch.tasks.worker": "pytorch", "tensorflow.tasks.gloo_allred_task": "call",
@@ -245,8 +246,6 @@ class Try:
     def result(self, status: int) -> Metrics:
         """The durations, or an exception."""
         watch, end = self.watch, self.watch.end or {}
-        if status in (130, 143) and not watch.first_failure:
-            raise KeyboardInterrupt if status == 130 else ended_from_outside(status)
         if not watch.has_begun and status:
             raise not_started(end, watch.error_lines, status)
         say(f"the run has {'failed' if status else 'succeeded'}\n{watch.table(bool(status))}")
@@ -255,15 +254,10 @@ class Try:
             self.plan.tracker.log_run(metrics, watch, self.logs, self.number, bool(status))
         if status == 0:
             return metrics
-        error = RunFailed(watch.sentence())
+        is_ended = status in ENDED and not watch.first_failure
+        error = RunFailed(watch.sentence() if not is_ended else f"the run was ended from outside{': ' if watch.why else ''}{watch.why}")
         error.exit_code, error.metrics = status, metrics
         raise error
-
-
-def ended_from_outside(status: int) -> RunFailed:
-    error = RunFailed("the run was ended by a signal (SIGTERM)")
-    error.exit_code = status
-    return error
 
 
 def not_started(end: Dict[str, Any], lines: List[str], status: int) -> Exception:
@@ -351,7 +345,7 @@ class Plan:
                 one = Try(self, number)
                 return one.result(one.run(self.words(number)))
             except (RunFailed, _weft.Unavailable, _weft.DeadlineExceeded) as error:
-                if number == retries or getattr(error, "exit_code", 1) == 143:
+                if number == retries or getattr(error, "exit_code", 1) in ENDED:
                     raise
                 delay = min(RETRY_SECONDS * 2 ** number, RETRY_SECONDS_MAX)
                 left = retries - number

@@ -42,7 +42,7 @@ class Watch:
     """Takes events, in their order. `calls` has line(member, text), news(text) and fact(member, report)."""
 
     def __init__(self, task_specs, calls):
-        self.calls, self.end, self.has_begun, self.first_failure, self.error_lines = calls, None, False, None, []
+        self.calls, self.end, self.has_begun, self.first_failure, self.error_lines, self.why = calls, None, False, None, [], ""
         self.members = {}
         for role, spec in task_specs.items():
             for index in range(spec.instances * spec.nb_proc_per_worker):
@@ -109,7 +109,8 @@ class Watch:
         self.calls.news(plain(f"the host {event.get('host')} is lost: {event.get('why')}"))
 
     def on_stopping(self, event, member):
-        self.calls.news(plain(event.get("why", "")))
+        self.why = plain(event.get("why", ""))
+        self.calls.news(self.why)
 
     def on_end(self, event, member):
         self.end = event
