@@ -76,13 +76,15 @@ struct store_place;
 struct store_entry {
     enum file_kind kind;
     uint64_t size;
+    uint64_t mtime_ms;  // by the clock of the place
 };
 typedef weft_err store_visit_fn(void *owner, const char *name, const struct store_entry *entry);
 
-// A file of this machine that is to be put somewhere.
+// A stretch of a file of this machine that is to be put somewhere.
 struct store_content {
     int fd;
     const char *name;  // for sentences
+    uint64_t offset;   // where it begins
     uint64_t bytes;
     uint32_t crc32c;
     bool is_private;       // until it is moved, only its owner may read it
@@ -111,6 +113,8 @@ struct store_place_calls {
     // directory that is replaced is first moved `aside`.
     MUST_CHECK weft_err (*move)(struct store_place *place, const char *from, const char *to,
                                 bool replaces, const char *aside);
+    // Gives a file or directory another name and changes nothing else; a file that has the name goes. NOT_FOUND: it is gone.
+    MUST_CHECK weft_err (*rename)(struct store_place *place, const char *from, const char *to);
     // With all in it. Missing is fine.
     MUST_CHECK weft_err (*remove)(struct store_place *place, const char *path);
     void (*close)(struct store_place *place);

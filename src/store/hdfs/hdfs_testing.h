@@ -38,6 +38,7 @@ struct fake_file {
     char bytes[FAKE_BYTES_MAX];
     uint64_t size;
     uint32_t mode;
+    uint64_t mtime_ms;
     bool is_directory;
 };
 
@@ -45,6 +46,7 @@ struct fake {
     atomic_flag is_changing;
     struct fake_file files[FAKE_FILES_MAX];
     uint32_t uploads, renames;  // that have come
+    uint64_t now_ms;            // grows with each new file
     // The faults, and how often each happens still.
     uint32_t cut_uploads;     // half of the bytes are kept, and the answer is that all is well
     uint32_t broken_uploads;  // the connection ends half-way, and the file looks complete
@@ -54,7 +56,8 @@ struct fake {
     uint32_t live_nodes;      // that the name node knows
     uint32_t safe_calls;      // refused: the name node is in safe mode
     bool is_standby[FAKE_NODES_MAX];
-    int32_t last_rename;  // the number of the call, for the retry cache
+    int32_t last_rename;  // the number of the call, and its name: for the retry cache
+    char last_from[200];
     uint32_t calls[FAKE_NODES_MAX];
 };
 
@@ -103,6 +106,7 @@ static struct fake_file *fake_add_in(const char *path, bool needs_parent, bool i
     if (file) {
         file->size = 0;
         file->mode = mode;
+        file->mtime_ms = ++fake->now_ms;
         file->is_directory = is_directory;
         snprintf(file->path, sizeof file->path, "%s", path);
     }
@@ -156,7 +160,8 @@ static void fake_describe(const struct fake_file *file, Hadoop__FileStatus *stat
     const char *name = strrchr(file->path, '/') + 1;
     permission->mode = file->mode;
     status->permission = permission;
-    status->has_type = status->has_length = status->has_path = true;
+    status->has_type = status->has_length = status->has_path = status->has_mtime_ms = true;
+    status->mtime_ms = file->mtime_ms;
     status->type = file->is_directory ? 1 : 2;
     status->length = file->size;
     status->has_mtime_ms = true;
@@ -220,7 +225,7 @@ static bool fake_delete(const char *path)
 static const char *fake_rename(const Hadoop__Rename *rename, int32_t call)
 {
     struct fake_file *to = fake_find(rename->to);
-    if (fake->last_rename == call + 1)
+    if (fake->last_rename == call + 1 && strcmp(fake->last_from, rename->from) == 0)
         return NULL;  // the same one again
     if (!fake_find(rename->from))
         return "java.io.FileNotFoundException";
@@ -238,6 +243,7 @@ static const char *fake_rename(const Hadoop__Rename *rename, int32_t call)
         snprintf(file->path, sizeof file->path, "%.199s", path);
     }
     fake->last_rename = call + 1;
+    snprintf(fake->last_from, sizeof fake->last_from, "%s", rename->from);
     fake->renames++;
     if (fake_takes(&fake->lost_renames))
         _exit(0);

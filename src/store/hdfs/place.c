@@ -42,7 +42,8 @@ static struct store_entry entry_of(const Hadoop__FileStatus *status)
     return (struct store_entry){.kind = status->type == 1   ? FILE_DIRECTORY
                                         : status->type == 2 ? FILE_REGULAR
                                                             : FILE_STREAM,
-                                .size = status->length};
+                                .size = status->length,
+                                .mtime_ms = status->mtime_ms};
 }
 
 // *mode is that of a thing that is there, and stays as it is otherwise.
@@ -160,7 +161,8 @@ static weft_err send_all(const struct hdfs_place *place, struct web *web,
         const uint64_t left = content->bytes - done;
         size_t got = 0;
         code = file_read_at(content->fd, content->name, place->room,
-                            left < STEP_BYTES ? (size_t)left : STEP_BYTES, done, &got);
+                            left < STEP_BYTES ? (size_t)left : STEP_BYTES, content->offset + done,
+                            &got);
         *is_ours = code != WEFT_OK;
         if (code != WEFT_OK || got == 0)
             break;
@@ -239,6 +241,11 @@ static weft_err place_put(struct store_place *store, const char *path,
 
 // ---- Names ------------------------------------------------------------------------------------------------------
 
+static weft_err place_rename(struct store_place *store, const char *from, const char *to)
+{
+    return namenode_rename(of(store)->namenode, from, to, true);
+}
+
 static weft_err place_remove(struct store_place *store, const char *path)
 {
     const weft_err code = namenode_remove(of(store)->namenode, path, true);
@@ -306,7 +313,7 @@ static void place_close(struct store_place *store)
 
 static const struct store_place_calls place_calls = {
     place_look, place_list, place_read,   place_make_above, place_make_directory,
-    place_put,  place_move, place_remove, place_close,
+    place_put,  place_move, place_rename, place_remove,     place_close,
 };
 
 weft_err hdfs_place_open(const char *url, uint32_t patience_ms, struct store_place **opened)
