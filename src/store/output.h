@@ -72,6 +72,7 @@ size_t output_list_own(const struct output *output, const char *paths[OUTPUT_OWN
 // ---- Resuming (DIR/ with may_resume)
 
 #define OUTPUT_JOURNAL ".weft-journal"  // folders in the unfinished directory
+#define OUTPUT_TOKEN "token"  // in the folder of the journal: nothing that travels with it
 #define OUTPUT_RUNS ".weft-runs"
 #define OUTPUT_PARTS ".weft-parts"  // that are being written by others
 
@@ -104,6 +105,12 @@ MUST_CHECK weft_err output_check_done(struct output *output, bool may_lack, bool
 // Removes what a run that was killed in its last moment has left in the finished target.
 void output_tidy_done(struct output *output);
 
+// Of an answer in another store: another process may have begun it, on this machine or another one, and not ended it. find comes after
+// output_set_origin and changes nothing, but may wait for a few seconds to see whether that process works; bring puts its journal into
+// the unfinished directory, before that is opened; output_plan takes its parts over. Where there is none nothing happens.
+MUST_CHECK weft_err output_find_earlier(struct output *output);
+MUST_CHECK weft_err output_bring_earlier(struct output *output);
+
 // A piece of the answer that is written and committed.
 struct output_piece {
     uint64_t bytes, records;
@@ -113,7 +120,7 @@ struct output_piece {
 
 // Looks at the pieces that an earlier run has left, all of the plan: a piece that is not there as the journal has it is
 // no longer done, nor are those after it in its part, since where a piece lies follows from those before it.
-void output_check_pieces(const struct output *output, struct output_piece *pieces);
+MUST_CHECK weft_err output_check_pieces(const struct output *output, struct output_piece *pieces);
 
 // The failed run has made something that the next one can use: output_abort leaves the directory.
 void output_keep_unfinished(struct output *output);

@@ -3,43 +3,21 @@
 // Workers write at any place of a file, in any order, and a later run continues earlier work. No store of HDFS's or S3's kind can do that, so
 // the answer is made in the directory of --tmp, as one on this machine is, and each part goes there when it is complete, by one writer. The name
 // there is hidden until the end. It names the process and the machine, so that a later run removes what a killed one has left, and nothing else.
+// The journal goes there, too (journal_copy.h), so that another machine can continue (output_far_earlier.c).
 
-#include "store/output_state.h"
+#include "store/output_far_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/crc32c.h"
-#include "base/sha256.h"
-#include "base/vec.h"
-#include "store/shipper.h"
-#include "sys/file/find.h"
-#include "sys/machine/kin.h"
-#include "sys/machine/machine.h"
-#include "sys/secure/secret.h"
 
 enum {
-    PATIENCE_MS = 60000,    // a job waits for a name node that restarts
     FIRST_MS = 10000,       // one that has just begun waits less
     FAREWELL_MS = 5000,     // one that failed does not
     HERE_BYTES_MAX = 4000,  // of a path there
-    NAME_BYTES_MAX = 180,   // of its last name: with what we add it must stay under 255
-    HASH_BYTES = 8,
-    MACHINE_BYTES = 9,  // 8 hexadecimal digits and their end
-    LEFT_MAX = 1000,    // of what killed runs have left; the next run takes the others
-};
-
-struct output_far {
-    struct store_place *place;
-    struct shipper *shipper;
-    char *temporary, *aside;  // names there
-    bool has_temporary;
-    struct part_files from, to;
-    uint32_t *left;  // for each part: pieces that are not committed
-    char machine[MACHINE_BYTES];
 };
 
 static weft_err no_memory(void)
@@ -53,86 +31,6 @@ static weft_err explain(weft_err code, const struct output *output, const char *
     snprintf(why, sizeof why, "%s", err_text());
     return err_set(code, "cannot write %s\n  %s%s%s", output->shown, why, next ? "\n  try: " : "",
                    next ? next : "");
-}
-
-static weft_err keep(struct buf *text, char **kept)
-{
-    *kept = text->has_failed ? NULL : strdup(buf_text(text));
-    buf_fini(text);
-    return *kept ? WEFT_OK : no_memory();
-}
-
-// ---- Names ---------------------------------------------------------------------------------------------
-
-static const char *last_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-// Where process numbers mean the same processes: a machine since it was started, and in it a container.
-static void name_machine(char machine[MACHINE_BYTES])
-{
-    char text[200] = "", space[100] = "", host[MACHINE_NAME_BYTES_MAX];
-    size_t got = 0;
-    int fd = -1;
-    if (file_open("/proc/sys/kernel/random/boot_id", &fd) != WEFT_OK ||
-        file_read_at(fd, "boot_id", text, sizeof text - 1, 0, &got) != WEFT_OK)
-        err_clear();
-    file_close(fd);
-    if (!find_link_target("/proc/self/ns/pid", space, sizeof space))
-        space[0] = 0;
-    machine_host_name(host);
-    uint32_t crc = crc32c(0, text, got);
-    crc = crc32c(crc, space, strlen(space));
-    crc = crc32c(crc, host, strlen(host));
-    snprintf(machine, MACHINE_BYTES, "%08" PRIx32, crc);
-}
-
-// ".NAME.weft-MACHINE-", and then the process and a random number: the names of the runs of this machine.
-static void append_hidden(const struct output_far *far, struct buf *text)
-{
-    buf_format(text, ".%.*s.weft-%s-", NAME_BYTES_MAX, last_name(far->place->path), far->machine);
-}
-
-static weft_err name_there(struct output_far *far)
-{
-    const char *path = far->place->path;
-    struct buf text = {0}, aside = {0};
-    uint32_t random;
-    secret_random(&random, sizeof random);
-    buf_append(&text, path, (size_t)(last_name(path) - path));
-    append_hidden(far, &text);
-    buf_format(&text, "%ld-%08" PRIx32, (long)getpid(), random);
-    weft_err err = keep(&text, &far->temporary);
-    if (!err) {
-        buf_format(&aside, "%s-old", far->temporary);
-        err = keep(&aside, &far->aside);
-    }
-    return err;
-}
-
-// The name here: the same for every run of the user's that writes there, so that the next one continues this one.
-static weft_err name_here(struct output *output, const struct output_options *options)
-{
-    char user[MACHINE_NAME_BYTES_MAX];
-    uint8_t digest[SHA256_BYTES];
-    struct sha256 sha;
-    struct buf text = {0};
-    const char *path = output->far->place->path;
-    // hdfs://HOST of hdfs://HOST/path/
-    const size_t origin = strlen("hdfs://") + strcspn(output->shown + strlen("hdfs://"), "/");
-    machine_user_name(user);
-    sha256_init(&sha);
-    sha256_add(&sha, user, strlen(user) + 1);
-    sha256_add(&sha, output->shown, origin);
-    sha256_add(&sha, path, strlen(path));
-    sha256_end(&sha, digest);
-    buf_format(&text, "%s/weft-", options->tmp);
-    for (size_t i = 0; i < HASH_BYTES; i++)
-        buf_format(&text, "%02x", digest[i]);
-    buf_format(&text, "-%.*s", NAME_BYTES_MAX, last_name(path));
-    return keep(&text, &output->target);
 }
 
 // ---- Opening -------------------------------------------------------------------------------------------
@@ -224,83 +122,16 @@ weft_err output_far_open(struct output *output, const struct output_options *opt
         return no_memory();
     output->kind = is_directory ? TARGET_DIRECTORY : TARGET_FILE;
     output->place.kind = is_directory ? OUTPUT_PLACE_PARTS : OUTPUT_PLACE_FILE;
-    name_machine(far->machine);
-    weft_err err = store_open_place(options->target, PATIENCE_MS, &far->place);
+    output_far_name_machine(far->machine);
+    weft_err err = store_open_place(options->target, FAR_PATIENCE_MS, &far->place);
     if (!err)
         err = look_at_target(output);
     if (!err)
-        err = name_here(output, options);
+        err = output_far_name_here(output, options);
     if (!err)
-        err = name_there(far);
+        err = output_far_name_there(far);
+    far->next_number = 1;
     return err ? err : output_name_temporary(output);
-}
-
-// ---- What killed runs have left ------------------------------------------------------------------------
-
-struct left {
-    const struct output_far *far;
-    struct buf prefix;
-    bool has_target;
-    VEC(char *) names;
-};
-
-// An earlier answer that was moved aside, by a run that was killed before it had put its own in the place: it is all there is.
-static bool is_precious(const struct left *left, const char *name)
-{
-    const size_t size = strlen(name);
-    return !left->has_target && size > 4 && strcmp(name + size - 4, "-old") == 0;
-}
-
-// Another run has a process of its own, and several of one process have random numbers of their own.
-static bool is_left(const char *rest)
-{
-    struct kin_stat ignored;
-    char *end;
-    const long pid = strtol(rest, &end, 10);
-    return pid > 0 && *end == '-' && pid != (long)getpid() && !kin_read_stat((pid_t)pid, &ignored);
-}
-
-static weft_err note_left(void *owner, const char *name, const struct store_entry *entry)
-{
-    struct left *left = owner;
-    const size_t size = left->prefix.size;
-    (void)entry;
-    if (strncmp(name, buf_text(&left->prefix), size) != 0 || !is_left(name + size) ||
-        is_precious(left, name) || left->names.count == LEFT_MAX)
-        return WEFT_OK;
-    char *copy = strdup(name);
-    if (copy && VEC_PUSH(&left->names, copy))
-        return WEFT_OK;
-    free(copy);
-    return no_memory();
-}
-
-// Nothing that fails here keeps the run from its work.
-static void tidy(const struct output_far *far)
-{
-    struct store_place *place = far->place;
-    struct left left = {.far = far};
-    const size_t parent = (size_t)(last_name(place->path) - place->path);
-    char *above = strndup(place->path, parent > 1 ? parent - 1 : 1);
-    struct store_entry found = {.kind = FILE_MISSING};
-    append_hidden(far, &left.prefix);
-    if (place->calls->look(place, place->path, &found) != WEFT_OK)
-        err_clear();
-    left.has_target = found.kind != FILE_MISSING;
-    if (above && !left.prefix.has_failed &&
-        place->calls->list(place, above, note_left, &left) != WEFT_OK)
-        err_clear();
-    for (size_t i = 0; i < left.names.count; i++) {
-        struct buf path = {0};
-        buf_format(&path, "%.*s%s", (int)parent, place->path, left.names.items[i]);
-        if (!path.has_failed && place->calls->remove(place, buf_text(&path)) != WEFT_OK)
-            err_clear();
-        buf_fini(&path);
-        free(left.names.items[i]);
-    }
-    VEC_FINI(&left.names);
-    buf_fini(&left.prefix);
-    free(above);
 }
 
 // ---- Parts ---------------------------------------------------------------------------------------------
@@ -308,7 +139,7 @@ static void tidy(const struct output_far *far)
 static weft_err put_small(const struct output *output, const char *name)
 {
     const struct output_far *far = output->far;
-    struct store_content content = {.fd = -1, .patience_ms = PATIENCE_MS};
+    struct store_content content = {.fd = -1, .patience_ms = FAR_PATIENCE_MS};
     struct buf from = {0}, to = {0};
     buf_format(&from, "%s/%s", output->temporary, name);
     buf_format(&to, "%s/%s", far->temporary, name);
@@ -335,11 +166,13 @@ static weft_err begin_there(struct output *output)
     struct buf path = {0};
     far->has_temporary = true;
     buf_append_text(&path, far->temporary);
-    weft_err err = WEFT_OK;
-    if (output->kind == TARGET_DIRECTORY) {
-        err = far->place->calls->make_directory(far->place, far->temporary);
+    bool is_taken;
+    weft_err err = output_far_take_earlier(output, &is_taken);
+    if (!err && output->kind == TARGET_DIRECTORY) {
+        if (!is_taken)
+            err = far->place->calls->make_directory(far->place, far->temporary);
         buf_append_text(&path, "/.first");
-    } else {
+    } else if (!err) {
         err = far->place->calls->make_above(far->place, far->temporary);
     }
     if (!err && path.has_failed)
@@ -365,28 +198,75 @@ static weft_err start_shipper(struct output *output)
         .url = output->shown,
         .from = far->from,
         .to = far->to,
+        .has_names_when_whole = output->may_resume,
         .thread_count = wanted < SHIPPER_THREADS_MAX ? wanted : SHIPPER_THREADS_MAX,
-        .patience_ms = PATIENCE_MS,
+        .patience_ms = FAR_PATIENCE_MS,
         .halted = output->halted,
         .owner = output->halted_owner,
     };
     return shipper_new(&spec, &far->shipper);
 }
 
+// What the journal is of stands beside it, here and there.
+static weft_err write_origin(const struct output *output, const char *directory)
+{
+    struct buf path = {0}, text = {0};
+    int fd = -1;
+    buf_format(&path, "%s/" JOURNAL_COPY_ORIGIN, directory);
+    manifest_format(&text, output->origin);
+    weft_err err = path.has_failed || text.has_failed ? no_memory() : WEFT_OK;
+    if (!err)
+        err = file_create_private(buf_text(&path), &fd);
+    if (!err)
+        err = file_write(fd, buf_text(&path), text.data, text.size);
+    file_close(fd);
+    buf_fini(&path);
+    buf_fini(&text);
+    return err;
+}
+
+static weft_err start_journal(struct output *output)
+{
+    struct output_far *far = output->far;
+    struct buf from = {0}, to = {0};
+    if (!output->may_resume || !output->origin)
+        return WEFT_OK;
+    buf_format(&from, "%s/" OUTPUT_JOURNAL, output->temporary);
+    buf_format(&to, "%s/" OUTPUT_JOURNAL, far->temporary);
+    weft_err err =
+        from.has_failed || to.has_failed ? no_memory() : write_origin(output, buf_text(&from));
+    const struct journal_copy_spec spec = {
+        .url = output->shown,
+        .from = buf_text(&from),
+        .to = buf_text(&to),
+        .number = far->next_number,
+    };
+    if (!err)
+        err = journal_copy_start(&spec, &far->journal);
+    buf_fini(&from);
+    buf_fini(&to);
+    return err;
+}
+
 weft_err output_far_plan(struct output *output)
 {
     struct output_far *far = output->far;
-    far->left = calloc(output->part_count ? output->part_count : 1, sizeof *far->left);
-    if (!far->left)
+    const size_t count = output->part_count + (size_t)1;
+    far->left = calloc(count, sizeof *far->left);
+    far->is_there = calloc(count, sizeof *far->is_there);
+    if (!far->left || !far->is_there)
         return no_memory();
     for (uint32_t i = 0; i < output->piece_count; i++)
         far->left[output->pieces[i].part]++;
-    tidy(far);
     weft_err err = begin_there(output);
+    if (!err)
+        output_far_tidy(output);
     if (err == WEFT_PERMISSION_DENIED)
         return explain(err, output, "a directory that you may write in, or HADOOP_USER_NAME");
     if (!err)
         err = start_shipper(output);
+    if (!err)
+        err = start_journal(output);
     return err ? explain(err, output, NULL) : WEFT_OK;
 }
 
@@ -415,9 +295,19 @@ static weft_err ship(const struct output *output, uint32_t part)
 {
     uint64_t records;
     const struct shipment shipment = sum_up(output, part, &records);
-    if (output->kind == TARGET_DIRECTORY && output->drops_empty && records == 0)
+    if (output_far_is_there(output, part) ||
+        (output->kind == TARGET_DIRECTORY && output->drops_empty && records == 0))
         return WEFT_OK;
     return shipper_add(output->far->shipper, &shipment);
+}
+
+static weft_err refuse_lost(const struct output *output)
+{
+    return err_set(
+        WEFT_ALREADY_EXISTS,
+        "another run of the same command has taken over %s\n  nothing of this one had come through for some "
+        "seconds, and it continues what this one has done\n  try: wait for its end",
+        output->shown);
 }
 
 weft_err output_far_note(struct output *output, uint32_t part)
@@ -427,6 +317,8 @@ weft_err output_far_note(struct output *output, uint32_t part)
     weft_err err = --far->left[part] == 0 ? ship(output, part) : WEFT_OK;
     if (!err)
         err = shipper_error(far->shipper);
+    if (journal_copy_is_lost(far->journal))
+        return refuse_lost(output);
     return err ? explain(err, output, NULL) : WEFT_OK;
 }
 
@@ -459,16 +351,15 @@ static weft_err check_entry(void *owner, const char *name, const struct store_en
                    name, entry->size, part->bytes);
 }
 
-weft_err output_far_verify(const struct output *output, struct manifest *manifest)
+static weft_err check_all(const struct output *output, const char *path,
+                          const struct manifest *manifest)
 {
     struct store_place *place = output->far->place;
     struct check check = {.manifest = manifest};
     uint32_t full_count = 0;
-    weft_err err = read_manifest(output, manifest);
-    for (size_t i = 0; !err && i < manifest->part_count; i++)
+    for (size_t i = 0; i < manifest->part_count; i++)
         full_count += manifest->parts[i].bytes > 0 || manifest->parts[i].records > 0;
-    if (!err)
-        err = place->calls->list(place, place->path, check_entry, &check);
+    weft_err err = place->calls->list(place, path, check_entry, &check);
     if (!err && !check.has_success)
         err = err_set(WEFT_NOT_FOUND, "%s is not a finished output: it has no _SUCCESS",
                       output->shown);
@@ -476,6 +367,23 @@ weft_err output_far_verify(const struct output *output, struct manifest *manifes
         err = err_set(WEFT_DATA_LOSS, "%s lacks %" PRIu32 " of its parts", output->shown,
                       full_count - check.found_count);
     return err;
+}
+
+weft_err output_far_verify(const struct output *output, struct manifest *manifest)
+{
+    const weft_err err = read_manifest(output, manifest);
+    return err ? err : check_all(output, output->far->place->path, manifest);
+}
+
+// Another process that took the directory over has taken its parts along.
+static weft_err check_ours(const struct output *output)
+{
+    struct manifest manifest = {0};
+    weft_err err = manifest_read(output->temporary, &manifest);
+    if (!err)
+        err = check_all(output, output->far->temporary, &manifest);
+    manifest_fini(&manifest);
+    return err == WEFT_NOT_FOUND || err == WEFT_DATA_LOSS ? refuse_lost(output) : err;
 }
 
 // Parts without a piece were never noted.
@@ -515,22 +423,55 @@ static weft_err move(const struct output *output)
     return err;
 }
 
+void output_far_remove_work(const struct output *output)
+{
+    struct store_place *place = output->far->place;
+    struct buf path = {0};
+    buf_format(&path, "%s/" OUTPUT_JOURNAL, place->path);
+    if (path.has_failed || place->calls->remove(place, buf_text(&path)) != WEFT_OK)
+        err_clear();
+    buf_fini(&path);
+}
+
 weft_err output_far_commit(struct output *output)
 {
+    struct output_far *far = output->far;
     weft_err err = ship_rest(output);
     if (!err && output->kind == TARGET_DIRECTORY)
         err = put_small(output, MANIFEST_NAME);
     if (!err && output->kind == TARGET_DIRECTORY)
         err = put_small(output, "_SUCCESS");
+    if (journal_copy_is_lost(far->journal))
+        return refuse_lost(output);
+    if (!err && far->journal)
+        err = check_ours(output);
     if (err)
-        return explain(err, output, NULL);
+        return err == WEFT_ALREADY_EXISTS ? err : explain(err, output, NULL);
+    journal_copy_free(far->journal);
+    far->journal = NULL;
     err = move(output);
     if (err)
         return err == WEFT_ALREADY_EXISTS ? err : explain(err, output, NULL);
-    output->far->has_temporary = false;
+    if (output->may_resume)
+        output_far_remove_work(output);
+    far->has_temporary = false;
     output_remove_temporary(output);
     output->has_temporary = false;
     return WEFT_OK;
+}
+
+// Whether the directory there stays, for another run. One that has lost against another answer leaves nothing: that answer would be in the way.
+static bool end_journal(const struct output *output)
+{
+    struct output_far *far = output->far;
+    struct journal_copy *journal = far->journal;
+    const bool is_kept = journal && output->keeps_unfinished && !journal_copy_is_lost(journal);
+    far->journal = NULL;
+    if (is_kept)
+        journal_copy_finish(journal);
+    else
+        journal_copy_free(journal);
+    return is_kept;
 }
 
 void output_far_abort(const struct output *output)
@@ -541,10 +482,14 @@ void output_far_abort(const struct output *output)
         return;
     shipper_free(far->shipper);
     far->shipper = NULL;
-    if (!far->has_temporary)
-        return;
     struct err_kept kept;
     err_keep(&kept);
+    if (end_journal(output))
+        far->has_temporary = false;
+    if (!far->has_temporary) {
+        err_put_back(&kept);
+        return;
+    }
     // Another connection: this one may be waiting for a name node for a minute.
     if (store_open_place(output->shown, FAREWELL_MS, &place) != WEFT_OK ||
         place->calls->remove(place, far->temporary) != WEFT_OK)
@@ -559,9 +504,13 @@ void output_far_free(struct output_far *far)
     if (!far)
         return;
     shipper_free(far->shipper);
+    journal_copy_free(far->journal);
     store_close_place(far->place);
     free(far->temporary);
     free(far->aside);
     free(far->left);
+    free(far->earlier);
+    free(far->sizes);
+    free(far->is_there);
     free(far);
 }

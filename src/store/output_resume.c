@@ -184,7 +184,8 @@ static bool is_whole(int fd, const char *path, uint64_t offset, const struct out
 }
 
 // The pieces of one part; returns the first of the next one.
-static uint32_t check_part(const struct output *output, struct output_piece *pieces, uint32_t first)
+static uint32_t check_part_here(const struct output *output, struct output_piece *pieces,
+                                uint32_t first)
 {
     const uint32_t part = output->pieces[first].part;
     struct buf path = {0};
@@ -208,16 +209,34 @@ static uint32_t check_part(const struct output *output, struct output_piece *pie
     return i;
 }
 
-void output_check_pieces(const struct output *output, struct output_piece *pieces)
+static uint32_t check_part(const struct output *output, struct output_piece *pieces, uint32_t first)
+{
+    const uint32_t part = output->pieces[first].part;
+    uint64_t bytes = 0;
+    bool is_whole_part = true;
+    uint32_t end = first;
+    for (; end < output->piece_count && output->pieces[end].part == part; end++) {
+        is_whole_part = is_whole_part && pieces[end].is_done;
+        bytes += pieces[end].bytes;
+    }
+    if (is_whole_part && output->far && output_far_has_part(output, part, bytes))
+        return end;
+    return check_part_here(output, pieces, first);
+}
+
+weft_err output_check_pieces(const struct output *output, struct output_piece *pieces)
 {
     for (uint32_t i = 0; i < output->piece_count;)
         i = check_part(output, pieces, i);
+    return output->far ? output_far_remove_rest(output) : WEFT_OK;
 }
 
 void output_tidy_done(struct output *output)
 {
     output_tidy_claim(output);
-    if (!output->far)
+    if (output->far)
+        output_far_remove_work(output);
+    else
         output_remove_work(output->target);
 }
 

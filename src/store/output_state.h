@@ -80,6 +80,13 @@ bool output_far_is_idle(const struct output *output);
 MUST_CHECK weft_err output_far_verify(const struct output *output, struct manifest *manifest);
 // The content of `temporary` becomes visible there, and goes here.
 MUST_CHECK weft_err output_far_commit(struct output *output);
+// Whether the whole part is there already, by an earlier run whose journal has its pieces: then it needs no file here.
+bool output_far_has_part(const struct output *output, uint32_t part, uint64_t bytes);
+bool output_far_is_there(const struct output *output, uint32_t part);
+// After all parts were asked for: those that no journal has go.
+MUST_CHECK weft_err output_far_remove_rest(const struct output *output);
+// What only a run that continues an answer needs; in one that is finished.
+void output_far_remove_work(const struct output *output);
 void output_far_abort(const struct output *output);
 void output_far_free(struct output_far *far);  // NULL is fine
 

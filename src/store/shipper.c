@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "store/store.h"
@@ -37,6 +38,18 @@ static bool is_stopped(void *owner)
 
 // ---- The threads ---------------------------------------------------------------------------------------
 
+// A run that is killed leaves a file that looks complete: so it gets its name afterwards.
+static weft_err put_whole(struct store_place *place, const char *to,
+                          const struct store_content *content)
+{
+    char hidden[PATH_MAX];
+    const char *name = strrchr(to, '/') + 1;
+    if (snprintf(hidden, sizeof hidden, "%.*s.%s", (int)(name - to), to, name) >= PATH_MAX)
+        return err_set(WEFT_INVALID_ARGUMENT, "the path %s is too long", to);
+    const weft_err code = place->calls->put(place, hidden, content);
+    return code == WEFT_OK ? place->calls->rename(place, hidden, to) : code;
+}
+
 static weft_err ship(struct shipper *shipper, struct store_place *place,
                      const struct shipment *shipment)
 {
@@ -51,7 +64,8 @@ static weft_err ship(struct shipper *shipper, struct store_place *place,
     weft_err code = file_open(from, &content.fd);
     if (code != WEFT_OK)
         return code;
-    code = place->calls->put(place, to, &content);
+    code = shipper->spec.has_names_when_whole ? put_whole(place, to, &content)
+                                              : place->calls->put(place, to, &content);
     file_close(content.fd);
     return code;
 }

@@ -15,6 +15,7 @@ enum { SHIPPER_THREADS_MAX = 4 };
 struct shipper_spec {
     const char *url;             // of the place
     struct part_files from, to;  // the files here, and there; borrowed, live as long as the shipper
+    bool has_names_when_whole;   // a part has its name there only when all of it is there
     uint32_t thread_count;       // 1 to SHIPPER_THREADS_MAX
     uint32_t patience_ms;        // with the place
     // Called from a thread when all parts so far are there, or one could not be put there. Must not call shipper functions.

@@ -150,7 +150,7 @@ hadoop_await 2
 generate words 120000000 4 >large
 "$WEFT" run -q --reducers 4 sort large -o hdfs:///large/ 2>large.err &
 run=$!
-for ((i = 0; i < 1000; i++)); do weft ls -l 'hdfs:///.large.weft-*/part-*' 2>/dev/null | awk '$4 > 0 { found = 1 } END { exit !found }' && break; sleep 0.02; done
+for ((i = 0; i < 1000; i++)); do weft ls -l 'hdfs:///.large.weft-*/{,.}part-*' 2>/dev/null | awk '$4 > 0 { found = 1 } END { exit !found }' && break; sleep 0.02; done
 hadoop_kill datanode2
 wait $run
 check "a data node is killed while an answer is written" is $? 0

@@ -41,6 +41,44 @@ weft_err output_far_commit(struct output *output)
     return refuse(output);
 }
 
+bool output_far_has_part(const struct output *output, uint32_t part, uint64_t bytes)
+{
+    (void)output;
+    (void)part;
+    (void)bytes;
+    return false;
+}
+
+bool output_far_is_there(const struct output *output, uint32_t part)
+{
+    (void)output;
+    (void)part;
+    return false;
+}
+
+weft_err output_far_remove_rest(const struct output *output)
+{
+    (void)output;
+    return WEFT_OK;
+}
+
+void output_far_remove_work(const struct output *output)
+{
+    (void)output;
+}
+
+weft_err output_find_earlier(struct output *output)
+{
+    (void)output;
+    return WEFT_OK;
+}
+
+weft_err output_bring_earlier(struct output *output)
+{
+    (void)output;
+    return WEFT_OK;
+}
+
 void output_far_abort(const struct output *output)
 {
     (void)output;

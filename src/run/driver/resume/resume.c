@@ -45,9 +45,12 @@ weft_err resume_check(struct resume *resume, struct output *output)
     output_set_origin(resume->output, &resume->origin);
     code = output_check_done(resume->output, resume->options.plan->options->skip_bad.is_set,
                              &resume->is_done);
-    if (resume->is_done && !resume->options.plan->options->dry_run)
-        output_tidy_done(resume->output);
-    return code;
+    if (resume->options.plan->options->dry_run || code != WEFT_OK)
+        return code;
+    if (!resume->is_done)
+        return output_find_earlier(resume->output);
+    output_tidy_done(resume->output);
+    return WEFT_OK;
 }
 
 // ---- What the journal says ----------------------------------------------------------------------
@@ -203,7 +206,9 @@ weft_err resume_open(struct resume *resume, struct output_piece *pieces)
     resume->pieces = pieces;
     if (!output_resume_place(resume->output))
         return WEFT_OK;
-    weft_err code = open_journal(resume);
+    weft_err code = output_bring_earlier(resume->output);
+    if (code == WEFT_OK)
+        code = open_journal(resume);
     // A journal of a newer weft, or none at all, is in the way like that of another job.
     if (code == WEFT_FAILED_PRECONDITION || code == WEFT_DATA_LOSS) {
         char why[ERR_TEXT_BYTES_MAX];
@@ -242,8 +247,7 @@ static weft_err restore_pieces(struct resume *resume)
 {
     const uint32_t last = resume->options.plan->stage_count - 1;
     const struct run_stage *stage = &resume->options.plan->stages[last];
-    output_check_pieces(resume->output, resume->pieces);
-    weft_err code = WEFT_OK;
+    weft_err code = output_check_pieces(resume->output, resume->pieces);
     for (uint32_t i = 0; i < stage->piece_count && code == WEFT_OK; i++) {
         const struct output_piece *piece = &resume->pieces[i];
         if (!piece->is_done)
