@@ -1,20 +1,21 @@
 // resume_far: how a server that is started again and its clients find each other.
 //
 //   RECORD_RUN       drawn when the journal begins. Clients offer finished work of the run with that number only
-//   RECORD_ENTRANCE  the port, and the token if it was made for this run. The journal can be read by its owner alone
+//   RECORD_ENTRANCE  the port. The token, if it was made for this run, is in a file beside the journal, for its owner alone: the journal of
+//                    an answer in another store goes there, too
 //   RECORD_HOLDER    a client that has finished work, or (is_gone) does not any more
 
 #include "run/driver/resume/resume_state.h"
 
 #include "run/identity.h"
 #include "store/journal/journal.h"
+#include "sys/file/own.h"
 #include "sys/secure/secret.h"
 
 #include <stdlib.h>
 
 struct entrance_record {
-    uint32_t port, token_size;
-    uint8_t token[SECRET_BYTES_MAX];
+    uint32_t port;
 };
 
 struct holder_head {
@@ -29,18 +30,43 @@ static weft_err append(struct resume *resume, enum resume_record type, weft_byte
 
 // ---- Taking over --------------------------------------------------------------------------------
 
+static weft_err name_token(const struct resume *resume, struct buf *path)
+{
+    buf_format(path, "%s/" OUTPUT_JOURNAL "/" OUTPUT_TOKEN, output_resume_place(resume->output));
+    return path->has_failed ? err_no_memory("to resume") : WEFT_OK;
+}
+
+// On another machine there is none.
+static void read_token(struct resume *resume)
+{
+    char text[SECRET_TEXT_BYTES] = "";
+    struct buf path = {0};
+    size_t got;
+    uint64_t size;
+    int fd = -1;
+    secret_clear(&resume->token);
+    if (name_token(resume, &path) != WEFT_OK ||
+        own_open_kept(buf_text(&path), &fd, &size) != WEFT_OK ||
+        file_read_at(fd, buf_text(&path), text, sizeof text - 1, 0, &got) != WEFT_OK ||
+        secret_read(text, &resume->token) != WEFT_OK) {
+        err_clear();
+        secret_clear(&resume->token);
+    }
+    file_close(fd);
+    buf_fini(&path);
+    secret_random(text, sizeof text);
+}
+
 static void take_entrance(struct resume *resume, weft_bytes payload)
 {
     struct entrance_record record;
     if (payload.size != sizeof record)
         return;
     memcpy(&record, payload.data, sizeof record);
-    if (record.port > UINT16_MAX || record.token_size > sizeof record.token)
+    if (record.port > UINT16_MAX)
         return;
     resume->port = (uint16_t)record.port;
-    resume->token.size = record.token_size;
-    memcpy(resume->token.bytes, record.token, record.token_size);
-    secret_random(&record, sizeof record);
+    read_token(resume);
 }
 
 static size_t find_holder(const struct resume *resume, const char *name)
@@ -126,19 +152,35 @@ weft_err resume_begin_far(struct resume *resume)
     return resume->journal ? append(resume, RECORD_RUN, payload) : WEFT_OK;
 }
 
+static weft_err write_token(const struct resume *resume, const struct secret *token)
+{
+    char text[SECRET_TEXT_BYTES] = "";
+    struct buf path = {0};
+    int fd = -1;
+    if (token)
+        secret_write(token, text);
+    weft_err code = name_token(resume, &path);
+    if (code == WEFT_OK && !token)
+        code = file_remove(buf_text(&path));
+    else if (code == WEFT_OK)
+        code = file_create_private(buf_text(&path), &fd);
+    if (code == WEFT_OK && token)
+        code = file_write(fd, buf_text(&path), text, strlen(text));
+    file_close(fd);
+    buf_fini(&path);
+    secret_random(text, sizeof text);
+    return code;
+}
+
 weft_err resume_note_entrance(struct resume *resume, uint16_t port, const struct secret *token)
 {
-    struct entrance_record record = {.port = port};
+    const struct entrance_record record = {.port = port};
     if (!resume->journal)
         return WEFT_OK;
-    if (token) {
-        record.token_size = (uint32_t)token->size;
-        memcpy(record.token, token->bytes, token->size);
-    }
-    const weft_err code =
-        append(resume, RECORD_ENTRANCE, (weft_bytes){(const char *)&record, sizeof record});
-    secret_random(&record, sizeof record);
-    return code;
+    const weft_err code = write_token(resume, token);
+    return code != WEFT_OK ? code
+                           : append(resume, RECORD_ENTRANCE,
+                                    (weft_bytes){(const char *)&record, sizeof record});
 }
 
 weft_err resume_note_holder(struct resume *resume, const char *name, bool is_gone)
