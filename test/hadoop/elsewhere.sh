@@ -140,6 +140,23 @@ check "the one that comes back loses" is $? 5
 check "and says to whom" grep -q 'another run of the same command has taken over' server.log
 wait "${first_clients[@]}"
 
+# A run without clients.
+weft rm -r hdfs:///moved
+rm -rf "$GATE" "$dir/one" "$dir/two" "$REDUCED"
+machine one
+"$WEFT" run -n 2 "${served[@]}" >run.log 2>&1 &
+run=$!
+await copied
+before=$(wc -l <"$REDUCED")
+kill -9 $run
+wait $run 2>/dev/null
+machine two
+touch "$GATE"
+check "weft run, too, continues what another machine has begun" eval 'weft run -n 2 "${served[@]}" 2>run.log && grep -o "\"resumed_tasks\":3" run.log'
+check "only one part is made by it" is "$(wc -l <"$REDUCED")" "$((before + 1))"
+check "it has the same bytes" eval 'rm -rf back && weft get hdfs:///moved back && rm -rf back/_* && diff -r moved.expected back'
+check "and leaves nothing" is "$(hidden)$(ls -A "$dir/two/tmp")" ""
+
 weft rm -r -f hdfs:///moved hdfs:///numbers
 unset WEFT_CHECKPOINT_MS TMPDIR
 at=$name_node
