@@ -72,6 +72,7 @@ static void a_journal_comes_there_as_it_grows(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden", true, 0700);
     struct store_place *place = open_place();
     struct journal_copy *copy = begin(1);
@@ -109,6 +110,7 @@ static void the_folder_of_an_earlier_process_goes_when_the_new_one_is_complete(v
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden", true, 0700);
     struct store_place *place = open_place();
     struct journal_copy *copy = begin(1);
@@ -129,6 +131,7 @@ static void a_process_that_works_has_a_pulse(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden", true, 0700);
     struct store_place *place = open_place();
     struct journal_copy *copy = begin(1);
@@ -164,6 +167,7 @@ static void a_folder_that_another_process_took_is_not_made_again(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden", true, 0700);
     struct store_place *place = open_place();
     struct journal_copy *copy = begin(1);
@@ -205,6 +209,7 @@ static void of_two_that_begin_alike_the_longer_counts(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden/journal/1", true, 0700);
     add_there("journal-000001.000000000000-000000000002", "ab");
     add_there("journal-000001.000000000000-000000000004", "abcd");
@@ -217,6 +222,7 @@ static void one_that_was_cut_does_not_count(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden/journal/1", true, 0700);
     add_there("journal-000001.000000000000-000000000002", "ab");
     add_there("journal-000001.000000000000-000000000004", "abc");
@@ -228,6 +234,7 @@ static void a_stretch_that_is_missing_ends_the_copy(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden/journal/1", true, 0700);
     add_there("journal-000001.000000000000-000000000002", "ab");
     add_there("journal-000001.000000000003-000000000004", "d");
@@ -240,6 +247,7 @@ static void other_names_are_not_read(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     fake_add("/hidden/journal/1", true, 0700);
     add_there("journal-.000000000000-000000000001", "x");
     add_there("journal-000001", "x");
@@ -255,6 +263,7 @@ static void where_there_is_none_nothing_is_found(void **state)
 {
     (void)state;
     fake_start(1);
+    fake->step_ms = 1;
     struct store_place *place = open_place();
     struct journal_copy_found found = {.number = 7};
     assert_int_equal(journal_copy_look(place, "/hidden/journal", &found), WEFT_OK);

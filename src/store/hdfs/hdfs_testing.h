@@ -46,7 +46,7 @@ struct fake {
     atomic_flag is_changing;
     struct fake_file files[FAKE_FILES_MAX];
     uint32_t uploads, renames;  // that have come
-    uint64_t now_ms;            // grows with each new file
+    uint64_t now_ms, step_ms;   // the clock, and how far each new file moves it
     // The faults, and how often each happens still.
     uint32_t cut_uploads;     // half of the bytes are kept, and the answer is that all is well
     uint32_t broken_uploads;  // the connection ends half-way, and the file looks complete
@@ -106,7 +106,7 @@ static struct fake_file *fake_add_in(const char *path, bool needs_parent, bool i
     if (file) {
         file->size = 0;
         file->mode = mode;
-        file->mtime_ms = ++fake->now_ms;
+        file->mtime_ms = FAKE_MTIME_MS + (fake->now_ms += fake->step_ms);
         file->is_directory = is_directory;
         snprintf(file->path, sizeof file->path, "%s", path);
     }
@@ -164,8 +164,6 @@ static void fake_describe(const struct fake_file *file, Hadoop__FileStatus *stat
     status->mtime_ms = file->mtime_ms;
     status->type = file->is_directory ? 1 : 2;
     status->length = file->size;
-    status->has_mtime_ms = true;
-    status->mtime_ms = FAKE_MTIME_MS;
     status->path = (ProtobufCBinaryData){strlen(name), (uint8_t *)name};
 }
 
