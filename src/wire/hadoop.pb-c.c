@@ -9366,7 +9366,7 @@ const ProtobufCMessageDescriptor hadoop__resource_type__descriptor =
   (ProtobufCMessageInit) hadoop__resource_type__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor hadoop__register_answer__field_descriptors[4] =
+static const ProtobufCFieldDescriptor hadoop__register_answer__field_descriptors[5] =
 {
   {
     "maximum",
@@ -9376,6 +9376,18 @@ static const ProtobufCFieldDescriptor hadoop__register_answer__field_descriptors
     0,   /* quantifier_offset */
     offsetof(Hadoop__RegisterAnswer, maximum),
     &hadoop__resource__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+  {
+    "kept",
+    4,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__RegisterAnswer, n_kept),
+    offsetof(Hadoop__RegisterAnswer, kept),
+    &hadoop__container__descriptor,
     NULL,
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
@@ -9418,17 +9430,18 @@ static const ProtobufCFieldDescriptor hadoop__register_answer__field_descriptors
   },
 };
 static const unsigned hadoop__register_answer__field_indices_by_name[] = {
+  1,   /* field[1] = kept */
   0,   /* field[0] = maximum */
-  2,   /* field[2] = node_tokens */
-  1,   /* field[1] = queue */
-  3,   /* field[3] = types */
+  3,   /* field[3] = node_tokens */
+  2,   /* field[2] = queue */
+  4,   /* field[4] = types */
 };
 static const ProtobufCIntRange hadoop__register_answer__number_ranges[3 + 1] =
 {
   { 1, 0 },
-  { 5, 1 },
-  { 9, 3 },
-  { 0, 4 }
+  { 4, 1 },
+  { 9, 4 },
+  { 0, 5 }
 };
 const ProtobufCMessageDescriptor hadoop__register_answer__descriptor =
 {
@@ -9438,7 +9451,7 @@ const ProtobufCMessageDescriptor hadoop__register_answer__descriptor =
   "Hadoop__RegisterAnswer",
   "hadoop",
   sizeof(Hadoop__RegisterAnswer),
-  4,
+  5,
   hadoop__register_answer__field_descriptors,
   hadoop__register_answer__field_indices_by_name,
   3,  hadoop__register_answer__number_ranges,
@@ -9751,7 +9764,7 @@ const ProtobufCMessageDescriptor hadoop__preemption__descriptor =
   (ProtobufCMessageInit) hadoop__preemption__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor hadoop__allocate_answer__field_descriptors[10] =
+static const ProtobufCFieldDescriptor hadoop__allocate_answer__field_descriptors[11] =
 {
   {
     "command",
@@ -9873,11 +9886,24 @@ static const ProtobufCFieldDescriptor hadoop__allocate_answer__field_descriptors
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "kept",
+    17,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__AllocateAnswer, n_kept),
+    offsetof(Hadoop__AllocateAnswer, kept),
+    &hadoop__container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned hadoop__allocate_answer__field_indices_by_name[] = {
   2,   /* field[2] = allocated */
   0,   /* field[0] = command */
   3,   /* field[3] = completed */
+  10,   /* field[10] = kept */
   4,   /* field[4] = limit */
   9,   /* field[9] = master_token */
   6,   /* field[6] = node_count */
@@ -9886,11 +9912,12 @@ static const unsigned hadoop__allocate_answer__field_indices_by_name[] = {
   1,   /* field[1] = response */
   5,   /* field[5] = updated_nodes */
 };
-static const ProtobufCIntRange hadoop__allocate_answer__number_ranges[2 + 1] =
+static const ProtobufCIntRange hadoop__allocate_answer__number_ranges[3 + 1] =
 {
   { 1, 0 },
   { 12, 9 },
-  { 0, 10 }
+  { 17, 10 },
+  { 0, 11 }
 };
 const ProtobufCMessageDescriptor hadoop__allocate_answer__descriptor =
 {
@@ -9900,10 +9927,10 @@ const ProtobufCMessageDescriptor hadoop__allocate_answer__descriptor =
   "Hadoop__AllocateAnswer",
   "hadoop",
   sizeof(Hadoop__AllocateAnswer),
-  10,
+  11,
   hadoop__allocate_answer__field_descriptors,
   hadoop__allocate_answer__field_indices_by_name,
-  2,  hadoop__allocate_answer__number_ranges,
+  3,  hadoop__allocate_answer__number_ranges,
   (ProtobufCMessageInit) hadoop__allocate_answer__init,
   NULL,NULL,NULL    /* reserved[123] */
 };

@@ -1300,6 +1300,11 @@ struct  Hadoop__RegisterAnswer
 {
   ProtobufCMessage base;
   Hadoop__Resource *maximum;
+  /*
+   * of the attempt before
+   */
+  size_t n_kept;
+  Hadoop__Container **kept;
   char *queue;
   size_t n_node_tokens;
   Hadoop__NodeToken **node_tokens;
@@ -1308,7 +1313,7 @@ struct  Hadoop__RegisterAnswer
 };
 #define HADOOP__REGISTER_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__register_answer__descriptor) \
-    , NULL, NULL, 0,NULL, 0,NULL }
+    , NULL, 0,NULL, NULL, 0,NULL, 0,NULL }
 
 
 struct  Hadoop__Blacklist
@@ -1410,10 +1415,15 @@ struct  Hadoop__AllocateAnswer
   size_t n_node_tokens;
   Hadoop__NodeToken **node_tokens;
   Hadoop__Token *master_token;
+  /*
+   * of the attempt before, whose node managers have come back late
+   */
+  size_t n_kept;
+  Hadoop__Container **kept;
 };
 #define HADOOP__ALLOCATE_ANSWER__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__allocate_answer__descriptor) \
-    , 0, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0,NULL, 0, 0, NULL, 0,NULL, NULL }
+    , 0, 0, 0, 0, 0,NULL, 0,NULL, NULL, 0,NULL, 0, 0, NULL, 0,NULL, NULL, 0,NULL }
 
 
 struct  Hadoop__Finish

@@ -7,10 +7,13 @@
 //     final=1|2|3    how the run ends
 //     describe=MS    prints why an ask is not granted yet, that long after the beginning
 //     token=FILE     managed: of the master
+//     die=MS         the first attempt of a managed one ends without a word after that long; the next one asks for nothing, and waits
+//                    for the containers of the first
 //     file=URL,SIZE,MTIME_MS,NAME
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "launch/yarn/master.h"
 #include "sys/time/clock.h"
@@ -111,6 +114,12 @@ static void end_of(void *owner, struct yarn_container *container, const struct y
         loop_stop(loop);
 }
 
+static void kept(void *owner, struct yarn_container *container)
+{
+    (void)owner;
+    print("kept", container->id);
+}
+
 static void refused(void *owner, size_t number_of_ask, weft_err err)
 {
     (void)owner;
@@ -144,6 +153,20 @@ static void describe(void *owner)
     yarn_master_describe(master, ask, &text);
     print("waits", buf_text(&text));
     buf_fini(&text);
+}
+
+static void die(void *owner)
+{
+    (void)owner;
+    print("dead", "");
+    _exit(9);
+}
+
+// Whether this is an attempt after one that died.
+static bool is_heir(char **words)
+{
+    const char *container = getenv("CONTAINER_ID");
+    return number(words, "die", 0) && container && !strstr(container, "_01_");
 }
 
 static struct yarn_file read_file(const char *text)
@@ -189,7 +212,7 @@ static void read_program(const char *command, char **words)
 
 static weft_err open_master(const char *url, char **words)
 {
-    static const struct yarn_master_calls calls = {known,  registered, granted, started,
+    static const struct yarn_master_calls calls = {known,  registered, granted, started, kept,
                                                    end_of, refused,    failed,  news};
     const struct yarn_want want = read_want(words);
     const struct yarn_application application = {.user = setting(words, "user", NULL),
@@ -208,7 +231,7 @@ static weft_err open_master(const char *url, char **words)
                                                 .calls = &calls};
     err = yarn_master_open(&master, &options);
     wanted = want.count;
-    return err ? err : yarn_master_ask(master, &want, &ask);
+    return err || is_heir(words) ? err : yarn_master_ask(master, &want, &ask);
 }
 
 int main(int argc, char **argv)
@@ -216,13 +239,14 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     char **words = argv + 3;
-    const uint32_t describe_ms = number(words, "describe", 0);
+    const uint32_t describe_ms = number(words, "describe", 0), die_ms = number(words, "die", 0);
     begin_ns = clock_now_ns();
     stop_ms = number(words, "stop", 0);
     read_program(argv[2], words);
     loop = loop_new(NULL, NULL);
     if (!loop || open_master(argv[1], words) ||
-        (describe_ms && !loop_timer_new(loop, describe_ms, 0, describe, NULL))) {
+        (describe_ms && !loop_timer_new(loop, describe_ms, 0, describe, NULL)) ||
+        (die_ms && !is_heir(words) && !loop_timer_new(loop, die_ms, 0, die, NULL))) {
         fprintf(stderr, "yarn_try: %s\n", err_text());
         return 2;
     }

@@ -75,6 +75,9 @@ static void report(struct yarn_master *master, const struct yarn_event *event)
     case YARN_EVENT_STARTED:
         master->calls.started(master->owner, &event->grant->shown);
         break;
+    case YARN_EVENT_KEPT:
+        master->calls.kept(master->owner, &event->grant->shown);
+        break;
     case YARN_EVENT_ENDED:
         report_ended(master, event->grant);
         break;
@@ -295,6 +298,7 @@ weft_err yarn_master_open(struct yarn_master **opened, const struct yarn_master_
     master->bell.fd = -1;
     master->calls = *options->calls;
     master->owner = options->owner;
+    master->roster.takes_kept = options->calls->kept != NULL;
     master->loop = options->loop;
     master->site = *options->site;
     master->is_managed = options->token_file != NULL;

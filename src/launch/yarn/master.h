@@ -49,6 +49,8 @@ struct yarn_want {
     bool is_strict;            // there or nowhere; else these hosts are a preference
 };
 
+#define YARN_ASK_KEPT SIZE_MAX  // none of this attempt
+
 // One that was granted. It stays until its end was reported.
 struct yarn_container {
     size_t ask;        // by which yarn_master_ask
@@ -114,6 +116,8 @@ struct yarn_master_calls {
     void (*granted)(void *owner, struct yarn_container *container);
     void (*started)(void *owner,
                     struct yarn_container *container);  // accepted: it may still fetch files
+    // A container of the attempt before this one, which runs; its ask is YARN_ASK_KEPT. NULL: such ones are given back.
+    void (*kept)(void *owner, struct yarn_container *container);
     void (*ended)(void *owner, struct yarn_container *container, const struct yarn_end *end);
     // An ask that cannot be granted: it is withdrawn. The thread's error says why.
     void (*refused)(void *owner, size_t ask, weft_err err);

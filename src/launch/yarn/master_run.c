@@ -9,7 +9,12 @@
 #include "launch/yarn/yarn_program.h"
 #include "sys/thread/interrupt.h"
 
-enum { START_PATIENCE_MS = 15000, STOP_PATIENCE_MS = 3000 };
+enum {
+    START_PATIENCE_MS = 15000,
+    START_SILENCE_MS = 20000,
+    STOP_PATIENCE_MS = 3000,
+    STOP_SILENCE_MS = 5000,
+};
 
 // ---- Jobs ---------------------------------------------------------------------------------------------------------
 
@@ -67,12 +72,13 @@ static bool is_cut(void *owner)
 
 static weft_err call_node(struct master_job *job)
 {
-    const struct yarn_node_call call = {.host = job->grant->host,
-                                        .port = job->grant->shown.port,
-                                        .node_token = job->node_token,
-                                        .container = job->grant->id,
-                                        .patience_ms =
-                                            job->context ? START_PATIENCE_MS : STOP_PATIENCE_MS};
+    const struct yarn_node_call call = {
+        .host = job->grant->host,
+        .port = job->grant->shown.port,
+        .node_token = job->node_token,
+        .container = job->grant->id,
+        .patience_ms = job->context ? START_PATIENCE_MS : STOP_PATIENCE_MS,
+        .silence_ms = job->context ? START_SILENCE_MS : STOP_SILENCE_MS};
     if (!job->node_token)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "YARN has given no token for the node manager of %s", job->grant->host);

@@ -15,7 +15,7 @@ static struct {
     struct yarn_container *containers[FAKE_CONTAINERS_MAX];
     size_t count;         // of containers that are there
     const char *command;  // NULL: nothing is launched
-    int granted, started, ended, failed, refused, registered;
+    int granted, started, kept, ended, failed, refused, registered;
     struct yarn_end last_end;
     char last_text[ERR_TEXT_BYTES_MAX];
     char news[NOTES_BYTES];
@@ -59,6 +59,13 @@ static inline void started(void *of, struct yarn_container *container)
     (void)of;
     (void)container;
     owner.started++;
+}
+
+static inline void kept(void *of, struct yarn_container *container)
+{
+    (void)of;
+    owner.kept++;
+    owner.containers[owner.count++] = container;
 }
 
 static inline void ended(void *of, struct yarn_container *container, const struct yarn_end *end)
@@ -175,7 +182,7 @@ static inline bool has_registered_twice(void)
     return fake.registrations >= 2;
 }
 
-static const struct yarn_master_calls calls = {known, registered, granted, started,
+static const struct yarn_master_calls calls = {known, registered, granted, started, kept,
                                                ended, refused,    failed,  news};
 
 static inline void open_at(const struct yarn_site *site)

@@ -13,7 +13,6 @@
 
 enum {
     CONNECT_MS = 5000,
-    SILENCE_MS = 20000,
     PAUSE_FIRST_MS = 100,
     PAUSE_MAX_MS = 2000,
     NS_PER_MS = 1000000,
@@ -39,7 +38,7 @@ static weft_err call_once(const struct yarn_node_call *call, const struct method
     struct rpc_names names = {.protocol =
                                   "org.apache.hadoop.yarn.api.ContainerManagementProtocolPB"};
     struct rpc_options options = {
-        .names = &names, .token = &token, .connect_ms = CONNECT_MS, .silence_ms = SILENCE_MS};
+        .names = &names, .token = &token, .connect_ms = CONNECT_MS, .silence_ms = call->silence_ms};
     struct rpc *rpc;
     secret_random(names.client, sizeof names.client);
     snprintf(options.address.host, sizeof options.address.host, "%.255s", call->host);

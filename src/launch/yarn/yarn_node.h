@@ -10,6 +10,7 @@ struct yarn_node_call {
     const Hadoop__Token *node_token;  // lets us in
     struct yarn_container_id container;
     uint32_t patience_ms;  // with a node manager that does not answer, or not yet
+    uint32_t silence_ms;   // after which it is not waited for
 };
 
 // UNAVAILABLE: the node manager does not answer; UNAUTHENTICATED: it does not take a token; else it has refused the container.

@@ -24,10 +24,11 @@ struct yarn_grant {
         YARN_GRANT_RUNNING,
         YARN_GRANT_GONE,  // its end is known, or reported
     } state;
-    bool is_stopped;   // the owner wants it to end
-    bool is_launched;  // the owner has brought its program
-    bool is_busy;      // a thread calls its node manager
-    bool is_released;  // given back to the resource manager
+    bool is_stopped;    // the owner wants it to end
+    bool is_launched;   // the owner has brought its program
+    bool is_busy;       // a thread calls its node manager
+    bool is_preempted;  // it is going to be
+    bool is_released;   // given back to the resource manager
     bool has_end;
     struct yarn_end end;
     char *end_text;
@@ -71,6 +72,7 @@ enum yarn_event_kind {
     YARN_EVENT_REGISTERED,
     YARN_EVENT_GRANTED,
     YARN_EVENT_STARTED,
+    YARN_EVENT_KEPT,
     YARN_EVENT_ENDED,
     YARN_EVENT_REFUSED,
     YARN_EVENT_FAILED,
@@ -108,6 +110,8 @@ struct yarn_roster {
     char queue[YARN_QUEUE_BYTES];
     VEC(char *) types;  // of resources, besides memory and cores
     int32_t response;
+    bool
+        takes_kept;  // containers of the attempt before are for the owner; else they are given back
     bool asks_singly;    // one ask in each request, to find the one that is refused
     bool is_incomplete;  // out of memory: something that has come was lost
     struct yarn_figures figures;

@@ -134,6 +134,29 @@ static void take_container(struct yarn_roster *roster, const Hadoop__Container *
     }
 }
 
+// A container of the attempt before this one.
+static void take_kept(struct yarn_roster *roster, const Hadoop__Container *message)
+{
+    struct yarn_container_id id = {0};
+    if (!yarn_take_container(message->id, &id) || find_grant(roster, &id))
+        return;
+    if (!roster->takes_kept) {
+        give_back(roster, &id);
+        return;
+    }
+    struct yarn_grant *grant = read_grant(message, &id);
+    if (!grant || !VEC_PUSH(&roster->grants, grant)) {
+        roster->is_incomplete = true;
+        roster_free_grant(grant);
+        return;
+    }
+    const struct yarn_event event = {.kind = YARN_EVENT_KEPT, .grant = grant};
+    grant->shown.ask = YARN_ASK_KEPT;
+    grant->state = YARN_GRANT_RUNNING;
+    grant->is_launched = true;
+    roster_push_event(roster, &event);
+}
+
 void roster_release(struct yarn_roster *roster, struct yarn_grant *grant)
 {
     if (grant->is_released)
@@ -253,10 +276,12 @@ void roster_take_registration(struct yarn_roster *roster, const Hadoop__Register
     for (size_t i = 0; i < answer->n_node_tokens; i++)
         keep_node_token(roster, answer->node_tokens[i]);
     roster->response = 0;
-    if (roster->is_registered)
-        return;
+    const bool was_registered = roster->is_registered;
     roster->is_registered = true;
-    roster_tell(roster, YARN_EVENT_REGISTERED, WEFT_OK, NULL);
+    if (!was_registered)
+        roster_tell(roster, YARN_EVENT_REGISTERED, WEFT_OK, NULL);
+    for (size_t i = 0; i < answer->n_kept; i++)
+        take_kept(roster, answer->kept[i]);
     for (size_t i = 0; i < roster->asks.count; i++)
         roster_check_ask(roster, i);
 }
@@ -284,6 +309,23 @@ void roster_resync(struct yarn_roster *roster)
     }
 }
 
+// The scheduler takes them in some seconds, whatever is done.
+static void note_preemption(struct yarn_roster *roster, const Hadoop__Contract *contract)
+{
+    for (size_t i = 0; contract && i < contract->n_containers; i++) {
+        struct yarn_container_id id = {0};
+        struct yarn_grant *grant =
+            yarn_take_container(contract->containers[i]->id, &id) ? find_grant(roster, &id) : NULL;
+        char text[400];
+        if (!grant || grant->is_preempted)
+            continue;
+        grant->is_preempted = true;
+        snprintf(text, sizeof text, "YARN takes %s on %.200s back soon, for another application",
+                 grant->id_text, grant->host);
+        roster_tell(roster, YARN_EVENT_NEWS, WEFT_OK, text);
+    }
+}
+
 static void take_figures(struct yarn_roster *roster, const Hadoop__AllocateAnswer *answer)
 {
     struct yarn_figures *figures = &roster->figures;
@@ -304,8 +346,12 @@ void roster_take_answer(struct yarn_roster *roster, const Hadoop__AllocateAnswer
         keep_node_token(roster, answer->node_tokens[i]);
     for (size_t i = 0; i < answer->n_allocated; i++)
         take_container(roster, answer->allocated[i]);
+    for (size_t i = 0; i < answer->n_kept; i++)
+        take_kept(roster, answer->kept[i]);
     for (size_t i = 0; i < answer->n_completed; i++)
         take_status(roster, answer->completed[i]);
+    if (answer->preemption)
+        note_preemption(roster, answer->preemption->strict);
     count_returns(roster);
     take_figures(roster, answer);
 }

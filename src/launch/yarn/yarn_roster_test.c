@@ -421,6 +421,64 @@ static void everything_is_sent_again_after_a_restart(void **state)
     expect_end(running, YARN_EXITED);
 }
 
+static void take_kept(int64_t number)
+{
+    struct answer answer = new_answer(1);
+    add_grant(&answer, number, 0, "one");
+    answer.message->kept = answer.message->allocated;
+    answer.message->n_kept = 1;
+    answer.message->allocated = NULL;
+    answer.message->n_allocated = 0;
+    take(answer);
+}
+
+static void containers_of_the_attempt_before_are_kept(void **state)
+{
+    (void)state;
+    roster.takes_kept = true;
+    take_kept(1);
+    expect_event(YARN_EVENT_KEPT);
+    struct yarn_grant *one = event.grant;
+    assert_true(one->shown.ask == YARN_ASK_KEPT);
+    take_kept(1);
+    expect_no_event();
+    roster_resync(&roster);
+    expect_no_event();
+    finish(1, 0);
+    expect_end(one, YARN_EXITED);
+}
+
+static void containers_that_the_owner_does_not_know_go_back(void **state)
+{
+    (void)state;
+    take_kept(1);
+    expect_no_event();
+    expect_request(" -1");
+}
+
+static void preemption_is_news_once(void **state)
+{
+    (void)state;
+    const size_t ask = ask_for(&two);
+    grant(1, ask, "one");
+    expect_grant();
+    for (int i = 0; i < 2; i++) {
+        const struct yarn_container_id id = id_of(1);
+        struct answer answer = new_answer(1);
+        Hadoop__Preemption *preemption = answer.message->preemption =
+            yarn_make(&answer.maker, &hadoop__preemption__descriptor);
+        preemption->strict = yarn_make(&answer.maker, &hadoop__contract__descriptor);
+        Hadoop__PreemptedContainer *one =
+            yarn_make_next(&answer.maker, &hadoop__preempted_container__descriptor,
+                           &preemption->strict->containers, &preemption->strict->n_containers);
+        one->id = yarn_make(&answer.maker, &hadoop__container_id__descriptor);
+        yarn_make_id(&answer.maker, &id, one->id);
+        take(answer);
+    }
+    expect_event(YARN_EVENT_NEWS);
+    expect_no_event();
+}
+
 static void tokens_of_nodes_are_replaced(void **state)
 {
     struct yarn_maker maker = {0};
@@ -485,6 +543,9 @@ int main(void)
         TEST(wants_beyond_the_cluster_are_refused),
         TEST(the_one_that_is_refused_is_found),
         TEST(everything_is_sent_again_after_a_restart),
+        TEST(containers_of_the_attempt_before_are_kept),
+        TEST(containers_that_the_owner_does_not_know_go_back),
+        TEST(preemption_is_news_once),
         TEST(tokens_of_nodes_are_replaced),
         TEST(an_ask_that_waits_is_described),
     };

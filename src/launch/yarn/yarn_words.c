@@ -199,12 +199,12 @@ static bool is_of_stop(int status)
            status == AFTER_SIGNAL + SIGNAL_KILL || status == AFTER_SIGNAL + SIGNAL_TERM;
 }
 
-static const char *explain(int status, struct yarn_end *end)
+static const char *explain(int status, const char *diagnostics, struct yarn_end *end)
 {
     switch (status) {
     case STATUS_ABORTED:
         set_end(end, YARN_LOST, false);
-        return "YARN has taken it back, or its node was lost";
+        return strstr(diagnostics, "*lost* node") ? "its node was lost" : "YARN has taken it back";
     case STATUS_DISKS:
         set_end(end, YARN_LOST, false);
         return "the disks of its node are full or bad";
@@ -244,7 +244,7 @@ void yarn_judge_end(int status, const char *diagnostics, bool is_stopped, struct
         set_end(end, YARN_MEMORY, true);
         append_memory(text, diagnostics, status == STATUS_VIRTUAL_MEMORY);
     } else {
-        buf_append_text(text, explain(status, end));
+        buf_append_text(text, explain(status, diagnostics, end));
         buf_append_text(text, diagnostics[0] ? ": " : "");
         yarn_append_line(text, diagnostics, LINE_BYTES);
     }

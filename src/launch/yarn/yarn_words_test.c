@@ -102,7 +102,8 @@ static void ends_have_kinds_and_figures(void **state)
         "(301.5 MB of 128 MB physical memory used; 1.1 GB of 268.8 MB virtual memory used)");
     expect_end(-103, "", false, YARN_MEMORY, true, "vmem-check-enabled");
     expect_end(-100, "Container released on a *lost* node\nmore", false, YARN_LOST, false,
-               "*lost* node");
+               "its node was lost");
+    expect_end(-100, "expired", false, YARN_LOST, false, "taken it back: expired");
     expect_end(-101, "", false, YARN_LOST, false, "disks");
     expect_end(-102, "", false, YARN_PREEMPTED, false, "another application");
     expect_end(-106, "", false, YARN_KILLED, false, "killed");
