@@ -3697,6 +3697,51 @@ void   hadoop__contract__free_unpacked
   assert(message->base.descriptor == &hadoop__contract__descriptor);
   protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
 }
+void   hadoop__negotiation__init
+                     (Hadoop__Negotiation         *message)
+{
+  static const Hadoop__Negotiation init_value = HADOOP__NEGOTIATION__INIT;
+  *message = init_value;
+}
+size_t hadoop__negotiation__get_packed_size
+                     (const Hadoop__Negotiation *message)
+{
+  assert(message->base.descriptor == &hadoop__negotiation__descriptor);
+  return protobuf_c_message_get_packed_size ((const ProtobufCMessage*)(message));
+}
+size_t hadoop__negotiation__pack
+                     (const Hadoop__Negotiation *message,
+                      uint8_t       *out)
+{
+  assert(message->base.descriptor == &hadoop__negotiation__descriptor);
+  return protobuf_c_message_pack ((const ProtobufCMessage*)message, out);
+}
+size_t hadoop__negotiation__pack_to_buffer
+                     (const Hadoop__Negotiation *message,
+                      ProtobufCBuffer *buffer)
+{
+  assert(message->base.descriptor == &hadoop__negotiation__descriptor);
+  return protobuf_c_message_pack_to_buffer ((const ProtobufCMessage*)message, buffer);
+}
+Hadoop__Negotiation *
+       hadoop__negotiation__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data)
+{
+  return (Hadoop__Negotiation *)
+     protobuf_c_message_unpack (&hadoop__negotiation__descriptor,
+                                allocator, len, data);
+}
+void   hadoop__negotiation__free_unpacked
+                     (Hadoop__Negotiation *message,
+                      ProtobufCAllocator *allocator)
+{
+  if(!message)
+    return;
+  assert(message->base.descriptor == &hadoop__negotiation__descriptor);
+  protobuf_c_message_free_unpacked ((ProtobufCMessage*)message, allocator);
+}
 void   hadoop__preemption__init
                      (Hadoop__Preemption         *message)
 {
@@ -9726,7 +9771,45 @@ const ProtobufCMessageDescriptor hadoop__contract__descriptor =
   (ProtobufCMessageInit) hadoop__contract__init,
   NULL,NULL,NULL    /* reserved[123] */
 };
-static const ProtobufCFieldDescriptor hadoop__preemption__field_descriptors[1] =
+static const ProtobufCFieldDescriptor hadoop__negotiation__field_descriptors[1] =
+{
+  {
+    "containers",
+    2,
+    PROTOBUF_C_LABEL_REPEATED,
+    PROTOBUF_C_TYPE_MESSAGE,
+    offsetof(Hadoop__Negotiation, n_containers),
+    offsetof(Hadoop__Negotiation, containers),
+    &hadoop__preempted_container__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
+};
+static const unsigned hadoop__negotiation__field_indices_by_name[] = {
+  0,   /* field[0] = containers */
+};
+static const ProtobufCIntRange hadoop__negotiation__number_ranges[1 + 1] =
+{
+  { 2, 0 },
+  { 0, 1 }
+};
+const ProtobufCMessageDescriptor hadoop__negotiation__descriptor =
+{
+  PROTOBUF_C__MESSAGE_DESCRIPTOR_MAGIC,
+  "hadoop.Negotiation",
+  "Negotiation",
+  "Hadoop__Negotiation",
+  "hadoop",
+  sizeof(Hadoop__Negotiation),
+  1,
+  hadoop__negotiation__field_descriptors,
+  hadoop__negotiation__field_indices_by_name,
+  1,  hadoop__negotiation__number_ranges,
+  (ProtobufCMessageInit) hadoop__negotiation__init,
+  NULL,NULL,NULL    /* reserved[123] */
+};
+static const ProtobufCFieldDescriptor hadoop__preemption__field_descriptors[2] =
 {
   {
     "strict",
@@ -9740,14 +9823,27 @@ static const ProtobufCFieldDescriptor hadoop__preemption__field_descriptors[1] =
     0,             /* flags */
     0,NULL,NULL    /* reserved1,reserved2, etc */
   },
+  {
+    "negotiation",
+    2,
+    PROTOBUF_C_LABEL_OPTIONAL,
+    PROTOBUF_C_TYPE_MESSAGE,
+    0,   /* quantifier_offset */
+    offsetof(Hadoop__Preemption, negotiation),
+    &hadoop__negotiation__descriptor,
+    NULL,
+    0,             /* flags */
+    0,NULL,NULL    /* reserved1,reserved2, etc */
+  },
 };
 static const unsigned hadoop__preemption__field_indices_by_name[] = {
+  1,   /* field[1] = negotiation */
   0,   /* field[0] = strict */
 };
 static const ProtobufCIntRange hadoop__preemption__number_ranges[1 + 1] =
 {
   { 1, 0 },
-  { 0, 1 }
+  { 0, 2 }
 };
 const ProtobufCMessageDescriptor hadoop__preemption__descriptor =
 {
@@ -9757,7 +9853,7 @@ const ProtobufCMessageDescriptor hadoop__preemption__descriptor =
   "Hadoop__Preemption",
   "hadoop",
   sizeof(Hadoop__Preemption),
-  1,
+  2,
   hadoop__preemption__field_descriptors,
   hadoop__preemption__field_indices_by_name,
   1,  hadoop__preemption__number_ranges,

@@ -97,6 +97,7 @@ typedef struct Hadoop__Allocate Hadoop__Allocate;
 typedef struct Hadoop__NodeToken Hadoop__NodeToken;
 typedef struct Hadoop__PreemptedContainer Hadoop__PreemptedContainer;
 typedef struct Hadoop__Contract Hadoop__Contract;
+typedef struct Hadoop__Negotiation Hadoop__Negotiation;
 typedef struct Hadoop__Preemption Hadoop__Preemption;
 typedef struct Hadoop__AllocateAnswer Hadoop__AllocateAnswer;
 typedef struct Hadoop__Finish Hadoop__Finish;
@@ -1379,14 +1380,29 @@ struct  Hadoop__Contract
     , 0,NULL }
 
 
+struct  Hadoop__Negotiation
+{
+  ProtobufCMessage base;
+  /*
+   * these, unless others are given back
+   */
+  size_t n_containers;
+  Hadoop__PreemptedContainer **containers;
+};
+#define HADOOP__NEGOTIATION__INIT \
+ { PROTOBUF_C_MESSAGE_INIT (&hadoop__negotiation__descriptor) \
+    , 0,NULL }
+
+
 struct  Hadoop__Preemption
 {
   ProtobufCMessage base;
   Hadoop__Contract *strict;
+  Hadoop__Negotiation *negotiation;
 };
 #define HADOOP__PREEMPTION__INIT \
  { PROTOBUF_C_MESSAGE_INIT (&hadoop__preemption__descriptor) \
-    , NULL }
+    , NULL, NULL }
 
 
 struct  Hadoop__AllocateAnswer
@@ -3090,6 +3106,25 @@ Hadoop__Contract *
 void   hadoop__contract__free_unpacked
                      (Hadoop__Contract *message,
                       ProtobufCAllocator *allocator);
+/* Hadoop__Negotiation methods */
+void   hadoop__negotiation__init
+                     (Hadoop__Negotiation         *message);
+size_t hadoop__negotiation__get_packed_size
+                     (const Hadoop__Negotiation   *message);
+size_t hadoop__negotiation__pack
+                     (const Hadoop__Negotiation   *message,
+                      uint8_t             *out);
+size_t hadoop__negotiation__pack_to_buffer
+                     (const Hadoop__Negotiation   *message,
+                      ProtobufCBuffer     *buffer);
+Hadoop__Negotiation *
+       hadoop__negotiation__unpack
+                     (ProtobufCAllocator  *allocator,
+                      size_t               len,
+                      const uint8_t       *data);
+void   hadoop__negotiation__free_unpacked
+                     (Hadoop__Negotiation *message,
+                      ProtobufCAllocator *allocator);
 /* Hadoop__Preemption methods */
 void   hadoop__preemption__init
                      (Hadoop__Preemption         *message);
@@ -3547,6 +3582,9 @@ typedef void (*Hadoop__PreemptedContainer_Closure)
 typedef void (*Hadoop__Contract_Closure)
                  (const Hadoop__Contract *message,
                   void *closure_data);
+typedef void (*Hadoop__Negotiation_Closure)
+                 (const Hadoop__Negotiation *message,
+                  void *closure_data);
 typedef void (*Hadoop__Preemption_Closure)
                  (const Hadoop__Preemption *message,
                   void *closure_data);
@@ -3668,6 +3706,7 @@ extern const ProtobufCMessageDescriptor hadoop__allocate__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__node_token__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__preempted_container__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__contract__descriptor;
+extern const ProtobufCMessageDescriptor hadoop__negotiation__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__preemption__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__allocate_answer__descriptor;
 extern const ProtobufCMessageDescriptor hadoop__finish__descriptor;

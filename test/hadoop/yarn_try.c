@@ -6,6 +6,7 @@
 //     patience=MS    with a resource manager that is away
 //     final=1|2|3    how the run ends
 //     describe=MS    prints why an ask is not granted yet, that long after the beginning
+//     again=MS       asks for as many a second time, that long after the beginning
 //     token=FILE     managed: of the master
 //     die=MS         the first attempt of a managed one ends without a word after that long; the next one asks for nothing, and waits
 //                    for the containers of the first
@@ -24,6 +25,7 @@ static struct loop *loop;
 static struct yarn_master *master;
 static struct yarn_program program;
 static uint32_t wanted, ended, failures, stop_ms;
+static bool is_asking_again;
 static size_t ask;
 static uint64_t begin_ns;
 static struct yarn_container *to_stop[CONTAINERS_MAX];
@@ -110,7 +112,7 @@ static void end_of(void *owner, struct yarn_container *container, const struct y
         if (to_stop[i] == container)
             to_stop[i--] = to_stop[--stop_count];
     failures += end->kind != YARN_EXITED || end->exit_code != 0;
-    if (++ended == wanted)
+    if (++ended == wanted && !is_asking_again)
         loop_stop(loop);
 }
 
@@ -153,6 +155,17 @@ static void describe(void *owner)
     yarn_master_describe(master, ask, &text);
     print("waits", buf_text(&text));
     buf_fini(&text);
+}
+
+static struct yarn_want again;
+
+static void ask_again(void *owner)
+{
+    (void)owner;
+    wanted += again.count;
+    is_asking_again = false;
+    if (yarn_master_ask(master, &again, &ask))
+        exit(2);
 }
 
 static void die(void *owner)
@@ -234,19 +247,27 @@ static weft_err open_master(const char *url, char **words)
     return err || is_heir(words) ? err : yarn_master_ask(master, &want, &ask);
 }
 
+static bool set_timers(char **words)
+{
+    const uint32_t describe_ms = number(words, "describe", 0), die_ms = number(words, "die", 0);
+    const uint32_t again_ms = number(words, "again", 0);
+    again = read_want(words);
+    is_asking_again = again_ms > 0;
+    return (!describe_ms || loop_timer_new(loop, describe_ms, 0, describe, NULL)) &&
+           (!again_ms || loop_timer_new(loop, again_ms, 0, ask_again, NULL)) &&
+           (!die_ms || is_heir(words) || loop_timer_new(loop, die_ms, 0, die, NULL));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
     char **words = argv + 3;
-    const uint32_t describe_ms = number(words, "describe", 0), die_ms = number(words, "die", 0);
     begin_ns = clock_now_ns();
     stop_ms = number(words, "stop", 0);
     read_program(argv[2], words);
     loop = loop_new(NULL, NULL);
-    if (!loop || open_master(argv[1], words) ||
-        (describe_ms && !loop_timer_new(loop, describe_ms, 0, describe, NULL)) ||
-        (die_ms && !is_heir(words) && !loop_timer_new(loop, die_ms, 0, die, NULL))) {
+    if (!loop || open_master(argv[1], words) || !set_timers(words)) {
         fprintf(stderr, "yarn_try: %s\n", err_text());
         return 2;
     }

@@ -173,6 +173,36 @@ static void an_application_that_is_killed_fails(void **state)
     assert_int_equal(fake.final, 0);
 }
 
+static void end_late(void *unused)
+{
+    (void)unused;
+    mutex_lock(&fake.mutex);
+    fake.state = YARN_APP_KILLED;
+    mutex_unlock(&fake.mutex);
+}
+
+// The report says for a while that the application runs.
+static void a_report_that_is_late_is_waited_for(void **state)
+{
+    (void)state;
+    begin(1, "sleep");
+    ask_for(1);
+    run_until(has_started_one);
+    strcpy(fake.diagnostics, "by alice");
+    fake_add_fault(&(struct fake_fault){
+        .method = "allocate",
+        .kind = FAKE_REFUSE,
+        .exception = "org.apache.hadoop.yarn.exceptions.ApplicationAttemptNotFoundException",
+        .text = "doesn't exist",
+        .count = 1000});
+    assert_non_null(loop_timer_new(owner.loop, 300, 0, end_late, NULL));
+    run_until(has_failed);
+    assert_int_equal(owner.err, WEFT_ABORTED);
+    expect_text("was killed: by alice");
+    end();
+    assert_int_equal(fake.final, 0);
+}
+
 static void an_application_that_yarn_does_not_take_fails(void **state)
 {
     (void)state;
@@ -248,6 +278,7 @@ int main(void)
         cmocka_unit_test(a_new_token_is_used_for_the_next_login),
         cmocka_unit_test(a_token_that_was_missed_is_in_the_report),
         cmocka_unit_test(an_application_that_is_killed_fails),
+        cmocka_unit_test(a_report_that_is_late_is_waited_for),
         cmocka_unit_test(an_application_that_yarn_does_not_take_fails),
         cmocka_unit_test(a_shut_down_says_why),
         cmocka_unit_test(a_node_manager_that_is_not_ready_is_waited_for),

@@ -26,6 +26,8 @@ enum {
     NEWS_AFTER_MS = 3000,
     FIGURES_EVERY_MS = 5000,
     LOGINS_MAX = 5,
+    REASON_MS = 5000,
+    REASON_PAUSE_MS = 100,
     COMMAND_SHUT_DOWN = 2,
     COMMAND_RESYNC = 1,
 };
@@ -244,34 +246,55 @@ static weft_err register_master(struct yarn_master *master)
 
 // ---- Why it is over -----------------------------------------------------------------------------------------------
 
-// A login was refused, or the attempt is not known: the report says why, or has a token that is newer than ours. OK: it is worth a
-// further attempt.
-static weft_err explain(struct yarn_master *master, weft_err err)
+static bool is_same_token(const Hadoop__Token *a, const Hadoop__Token *b)
+{
+    return a->identifier.len == b->identifier.len && a->password.len == b->password.len &&
+           memcmp(a->identifier.data, b->identifier.data, a->identifier.len) == 0 &&
+           memcmp(a->password.data, b->password.data, a->password.len) == 0;
+}
+
+// One look; *is_clear: the report says why, or has a token that is newer than ours.
+static weft_err look_for_reason(struct yarn_master *master, bool *is_clear)
 {
     Hadoop__ReportAnswer *answer;
-    struct err_kept kept;
-    err_keep(&kept);
-    const weft_err asked = yarn_get_report(master->client, &master->app, &answer);
-    if (asked == WEFT_NOT_FOUND)
+    weft_err err = yarn_get_report(master->client, &master->app, &answer);
+    *is_clear = err != WEFT_OK;
+    if (err == WEFT_NOT_FOUND)
         return err_set(WEFT_FAILED_PRECONDITION,
                        "the resource manager does not know the application any more: it has "
                        "restarted without yarn.resourcemanager.recovery.enabled");
-    if (asked)
-        return asked;
+    if (err)
+        return err;
     const Hadoop__AppReport *report = answer->report;
-    weft_err why = yarn_judge_report(report);
-    if (!why && report->state == YARN_APP_FINISHED)
-        why = err_set(WEFT_ABORTED, "YARN has ended the application");
-    if (!why && report->master_token) {
-        why = keep_token(master, report->master_token);
-    } else if (!why) {
-        err_put_back(&kept);
-        why = master->is_managed ? err_wrap(WEFT_ABORTED, "YARN has given the application to "
-                                                          "another attempt")
-                                 : err;
+    err = yarn_judge_report(report);
+    if (!err && report->state == YARN_APP_FINISHED)
+        err = err_set(WEFT_ABORTED, "YARN has ended the application");
+    *is_clear = err != WEFT_OK;
+    if (!err && report->master_token && !is_same_token(report->master_token, master->token)) {
+        err = keep_token(master, report->master_token);
+        *is_clear = true;
     }
     yarn_free(answer);
-    return why;
+    return err;
+}
+
+// A login was refused, or the attempt is not known. The report says why, some time later. OK: it is worth a further attempt.
+static weft_err explain(struct yarn_master *master, weft_err err)
+{
+    const uint64_t deadline_ns = clock_now_ns() + (uint64_t)REASON_MS * NS_PER_MS;
+    struct err_kept kept;
+    err_keep(&kept);
+    do {
+        bool is_clear;
+        const weft_err why = look_for_reason(master, &is_clear);
+        if (is_clear)
+            return why;
+        clock_sleep_ms(REASON_PAUSE_MS);
+    } while (clock_now_ns() < deadline_ns && !is_closing(master));
+    err_put_back(&kept);
+    return master->is_managed ? err_wrap(WEFT_ABORTED, "YARN has given the application to another "
+                                                       "attempt")
+                              : err;
 }
 
 // ---- Heartbeats ---------------------------------------------------------------------------------------------------

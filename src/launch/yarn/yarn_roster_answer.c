@@ -309,13 +309,14 @@ void roster_resync(struct yarn_roster *roster)
     }
 }
 
-// The scheduler takes them in some seconds, whatever is done.
-static void note_preemption(struct yarn_roster *roster, const Hadoop__Contract *contract)
+// The scheduler takes them in some seconds.
+static void note_preemption(struct yarn_roster *roster, Hadoop__PreemptedContainer *const *list,
+                            size_t count)
 {
-    for (size_t i = 0; contract && i < contract->n_containers; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct yarn_container_id id = {0};
         struct yarn_grant *grant =
-            yarn_take_container(contract->containers[i]->id, &id) ? find_grant(roster, &id) : NULL;
+            yarn_take_container(list[i]->id, &id) ? find_grant(roster, &id) : NULL;
         char text[400];
         if (!grant || grant->is_preempted)
             continue;
@@ -324,6 +325,15 @@ static void note_preemption(struct yarn_roster *roster, const Hadoop__Contract *
                  grant->id_text, grant->host);
         roster_tell(roster, YARN_EVENT_NEWS, WEFT_OK, text);
     }
+}
+
+static void take_preemption(struct yarn_roster *roster, const Hadoop__Preemption *preemption)
+{
+    if (preemption->strict)
+        note_preemption(roster, preemption->strict->containers, preemption->strict->n_containers);
+    if (preemption->negotiation)
+        note_preemption(roster, preemption->negotiation->containers,
+                        preemption->negotiation->n_containers);
 }
 
 static void take_figures(struct yarn_roster *roster, const Hadoop__AllocateAnswer *answer)
@@ -351,7 +361,7 @@ void roster_take_answer(struct yarn_roster *roster, const Hadoop__AllocateAnswer
     for (size_t i = 0; i < answer->n_completed; i++)
         take_status(roster, answer->completed[i]);
     if (answer->preemption)
-        note_preemption(roster, answer->preemption->strict);
+        take_preemption(roster, answer->preemption);
     count_returns(roster);
     take_figures(roster, answer);
 }

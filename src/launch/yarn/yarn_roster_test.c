@@ -468,9 +468,13 @@ static void preemption_is_news_once(void **state)
         Hadoop__Preemption *preemption = answer.message->preemption =
             yarn_make(&answer.maker, &hadoop__preemption__descriptor);
         preemption->strict = yarn_make(&answer.maker, &hadoop__contract__descriptor);
+        preemption->negotiation = yarn_make(&answer.maker, &hadoop__negotiation__descriptor);
         Hadoop__PreemptedContainer *one =
-            yarn_make_next(&answer.maker, &hadoop__preempted_container__descriptor,
-                           &preemption->strict->containers, &preemption->strict->n_containers);
+            i ? yarn_make_next(&answer.maker, &hadoop__preempted_container__descriptor,
+                               &preemption->strict->containers, &preemption->strict->n_containers)
+              : yarn_make_next(&answer.maker, &hadoop__preempted_container__descriptor,
+                               &preemption->negotiation->containers,
+                               &preemption->negotiation->n_containers);
         one->id = yarn_make(&answer.maker, &hadoop__container_id__descriptor);
         yarn_make_id(&answer.maker, &id, one->id);
         take(answer);
