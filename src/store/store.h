@@ -109,6 +109,11 @@ struct store_place_calls {
     // DATA_LOSS: the content does not have its checksum, or the size is another one.
     MUST_CHECK weft_err (*put)(struct store_place *place, const char *path,
                                const struct store_content *content);
+    // Adds bytes to the end of a file, which is made when it is missing. They begin at `offset`; those that the file has
+    // already are left out, so a call that has failed can be repeated. One writer at a time. NOT_FOUND: the file was
+    // removed; DATA_LOSS: it is shorter than `offset`.
+    MUST_CHECK weft_err (*append)(struct store_place *place, const char *path, uint64_t offset,
+                                  weft_bytes bytes);
     // Gives a file or directory another name, and the permissions of the one that it replaces, or the usual ones. ALREADY_EXISTS: the name is taken, and not `replaces`. A
     // directory that is replaced is first moved `aside`.
     MUST_CHECK weft_err (*move)(struct store_place *place, const char *from, const char *to,

@@ -403,6 +403,25 @@ static void fake_take_upload(struct tcp *tcp, const char *path, bool makes_paren
     fake_say(tcp, "201 Created", "");
 }
 
+// Adds to a file that is there. A connection that breaks has added half of it.
+static void fake_take_more(struct tcp *tcp, const char *path, size_t size)
+{
+    struct fake_file *file = fake_find(path);
+    fake->uploads++;
+    if (!file || file->size + size > FAKE_BYTES_MAX) {
+        fake_say(tcp, "404 Not Found",
+                 "{\"RemoteException\":{\"exception\":\"FileNotFoundException\"}}");
+        return;
+    }
+    const bool is_broken = fake_takes(&fake->broken_uploads);
+    const size_t kept = is_broken ? size / 2 : size;
+    fake_receive(tcp, file->bytes + file->size, kept);
+    file->size += kept;
+    if (is_broken)
+        _exit(0);
+    fake_say(tcp, "200 OK", "");
+}
+
 static void fake_give(struct tcp *tcp, const char *path, size_t offset)
 {
     struct fake_file *file = fake_find(path);
@@ -438,6 +457,8 @@ static void fake_serve_web(struct tcp *tcp, int node)
                  target + strlen("/webhdfs/v1"));
         if (strncmp(head, "GET", 3) == 0)
             fake_give(tcp, path, strtoul(strstr(target, "&offset=") + 8, NULL, 10));
+        else if (strncmp(head, "POST", 4) == 0)
+            fake_take_more(tcp, path, length ? strtoul(length + 15, NULL, 10) : 0);
         else
             fake_take_upload(tcp, path, strstr(target, "createparent=true"),
                              length ? strtoul(length + 15, NULL, 10) : 0,

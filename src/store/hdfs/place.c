@@ -239,6 +239,42 @@ static weft_err place_put(struct store_place *store, const char *path,
     }
 }
 
+// ---- Adding -----------------------------------------------------------------------------------------------------
+
+static weft_err add(struct hdfs_place *place, const char *path, bool is_new, weft_bytes bytes)
+{
+    const struct web_file file = {.path = path, .size = (int64_t)bytes.size};
+    struct web *web = NULL;
+    weft_err code = is_new ? web_create(place->namenode, &file, &web)
+                           : web_append(place->namenode, path, bytes.size, &web);
+    if (code == WEFT_OK && bytes.size > 0)
+        code = send_some(web, bytes.data, bytes.size);
+    if (code == WEFT_OK)
+        code = web_finish(web);
+    web_close(web);
+    return code;
+}
+
+static weft_err place_append(struct store_place *store, const char *path, uint64_t offset,
+                             weft_bytes bytes)
+{
+    struct hdfs_place *place = of(store);
+    struct store_entry entry;
+    uint32_t mode;
+    weft_err code = look(place, path, &entry, &mode);
+    const bool is_new = entry.kind == FILE_MISSING;
+    if (code == WEFT_OK && is_new && offset > 0)
+        code = err_set(WEFT_NOT_FOUND, "%s is gone\n  another program has removed it", path);
+    if (code == WEFT_OK && !is_new && (entry.kind != FILE_REGULAR || entry.size < offset))
+        code = err_set(WEFT_DATA_LOSS, "%s has not the bytes that were written to it", path);
+    if (code != WEFT_OK || (!is_new && entry.size >= offset + bytes.size))
+        return code;
+    const uint64_t known = is_new ? 0 : entry.size - offset;
+    code = add(place, path, is_new,
+               (weft_bytes){(const char *)bytes.data + known, bytes.size - known});
+    return code == WEFT_OK ? check_size(place, path, offset + bytes.size) : code;
+}
+
 // ---- Names ------------------------------------------------------------------------------------------------------
 
 static weft_err place_rename(struct store_place *store, const char *from, const char *to)
@@ -312,8 +348,9 @@ static void place_close(struct store_place *store)
 }
 
 static const struct store_place_calls place_calls = {
-    place_look, place_list, place_read,   place_make_above, place_make_directory,
-    place_put,  place_move, place_rename, place_remove,     place_close,
+    place_look, place_list,   place_read, place_make_above, place_make_directory,
+    place_put,  place_append, place_move, place_rename,     place_remove,
+    place_close,
 };
 
 weft_err hdfs_place_open(const char *url, uint32_t patience_ms, struct store_place **opened)

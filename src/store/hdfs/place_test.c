@@ -301,6 +301,40 @@ static void another_name_node_takes_over_during_a_job(void **state)
     fake_end();
 }
 
+static void append(struct store_place *place, uint64_t offset, const char *bytes, weft_err expected)
+{
+    const weft_err code = place->calls->append(place, "/log", offset, weft_text(bytes));
+    if (code != expected)
+        fail_msg("%s", err_text());
+    err_clear();
+}
+
+static void a_file_grows_by_stretches_that_may_come_twice(void **state)
+{
+    (void)state;
+    struct store_place *place;
+    fake_start(1);
+    assert_int_equal(store_open_place("hdfs:///", 1000, &place), WEFT_OK);
+    append(place, 0, "one\n", WEFT_OK);
+    append(place, 4, "two\n", WEFT_OK);
+    append(place, 4, "two\n", WEFT_OK);
+    append(place, 0, "one\ntwo\nthree\n", WEFT_OK);
+    assert_int_equal(fake_find("/log")->size, TEXT_BYTES);
+    assert_memory_equal(fake_find("/log")->bytes, text, TEXT_BYTES);
+    // Half of a stretch came, and nothing is known of it.
+    fake->broken_uploads = 1;
+    append(place, 14, "abcdefgh", WEFT_UNAVAILABLE);
+    assert_int_equal(fake_find("/log")->size, TEXT_BYTES + 4);
+    append(place, 14, "abcdefgh", WEFT_OK);
+    assert_memory_equal(fake_find("/log")->bytes + TEXT_BYTES, "abcdefgh", 8);
+    assert_int_equal(fake_find("/log")->size, TEXT_BYTES + 8);
+    append(place, 100, "x", WEFT_DATA_LOSS);
+    fake_delete("/log");
+    append(place, 22, "x", WEFT_NOT_FOUND);
+    store_close_place(place);
+    fake_end();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, testing_enter_folder, testing_leave_folder)
 
 int main(void)
@@ -319,6 +353,7 @@ int main(void)
         TEST(bytes_that_changed_here_do_not_go_there),
         TEST(the_active_one_of_two_name_nodes_is_used),
         TEST(another_name_node_takes_over_during_a_job),
+        TEST(a_file_grows_by_stretches_that_may_come_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

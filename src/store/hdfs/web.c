@@ -22,6 +22,7 @@ enum {
 
 struct web {
     struct http *http;
+    uint32_t success;  // the status with which a data node answers when it has all bytes
 };
 
 // ---- Failures ---------------------------------------------------------------------------------------------------
@@ -165,8 +166,22 @@ weft_err web_create(const struct namenode *namenode, const struct web_file *file
     write_target(&target, namenode, file->path, "CREATE");
     buf_format(&target, "&overwrite=false&createparent=%s%s",
                file->makes_directory ? "true" : "false", file->is_private ? "&permission=600" : "");
-    return open_web(namenode, "PUT", &target, file->size < 0 ? HTTP_UNKNOWN_SIZE : file->size,
-                    opened);
+    const weft_err code =
+        open_web(namenode, "PUT", &target, file->size < 0 ? HTTP_UNKNOWN_SIZE : file->size, opened);
+    if (code == WEFT_OK)
+        (*opened)->success = 201;
+    return code;
+}
+
+weft_err web_append(const struct namenode *namenode, const char *path, uint64_t size,
+                    struct web **opened)
+{
+    struct buf target = {0};
+    write_target(&target, namenode, path, "APPEND");
+    const weft_err code = open_web(namenode, "POST", &target, (int64_t)size, opened);
+    if (code == WEFT_OK)
+        (*opened)->success = 200;
+    return code;
 }
 
 weft_err web_write(struct web *web, const void *data, size_t size)
@@ -178,7 +193,7 @@ weft_err web_finish(struct web *web)
 {
     struct http_answer *answer = malloc(sizeof *answer);
     weft_err code = answer ? http_finish(web->http, answer) : err_no_memory("for a request");
-    if (code == WEFT_OK && answer->status != 201)
+    if (code == WEFT_OK && answer->status != web->success)
         code = refuse(web, answer->status);
     free(answer);
     return code;

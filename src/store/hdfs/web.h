@@ -24,6 +24,9 @@ struct web_file {
 // Makes a new file. ALREADY_EXISTS.
 MUST_CHECK weft_err web_create(const struct namenode *namenode, const struct web_file *file,
                                struct web **web);
+// Adds to a file that is there. Its size is `size` bytes more afterwards.
+MUST_CHECK weft_err web_append(const struct namenode *namenode, const char *path, uint64_t size,
+                               struct web **web);
 MUST_CHECK weft_err web_write(struct web *web, const void *data, size_t size);
 // All was written; a file that was not finished looks like one that was.
 MUST_CHECK weft_err web_finish(struct web *web);
