@@ -84,6 +84,22 @@ weft_err net_resolve(const struct net_address *address, bool is_for_listening,
                       : err_set(WEFT_UNAVAILABLE, "the name %s has no address", address->host);
 }
 
+weft_err net_find_number(const struct net_address *address, char number[NET_NUMBER_BYTES])
+{
+    struct net_endpoint endpoints[NET_ENDPOINTS_MAX];
+    size_t count = 0;
+    const weft_err err = net_resolve(address, false, endpoints, &count);
+    if (err)
+        return err;
+    const struct sockaddr_storage *first = &endpoints[0].storage;
+    const void *bytes = first->ss_family == AF_INET
+                            ? (const void *)&((const struct sockaddr_in *)first)->sin_addr
+                            : (const void *)&((const struct sockaddr_in6 *)first)->sin6_addr;
+    return inet_ntop(first->ss_family, bytes, number, NET_NUMBER_BYTES)
+               ? WEFT_OK
+               : err_errno("the address of %s", address->host);
+}
+
 bool net_find_local(const struct net_address *address, struct net_endpoint *endpoint)
 {
     const char *host = address->host;

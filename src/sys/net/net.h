@@ -30,6 +30,12 @@ void net_write_address(const struct net_address *address, char text[NET_ADDRESS_
 // resolved. All interfaces are not loopback.
 bool net_address_is_loopback(const struct net_address *address);
 
+// The first address that a name stands for, as a number. May wait for a resolver. UNAVAILABLE: the name is not known; `number` stays as
+// it was.
+enum { NET_NUMBER_BYTES = 64 };
+MUST_CHECK weft_err net_find_number(const struct net_address *address,
+                                    char number[NET_NUMBER_BYTES]);
+
 // ---- Listening ------------------------------------------------------------------------------------
 
 enum { NET_LISTENERS_MAX = 4 };

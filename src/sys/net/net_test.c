@@ -250,6 +250,22 @@ static void connecting_to_nothing_says_why(void **state)
     assert_int_equal(fd, -1);
 }
 
+static void a_name_becomes_a_number(void **state)
+{
+    (void)state;
+    char number[NET_NUMBER_BYTES] = "as it was";
+    struct net_address address = address_of("no-such-name.invalid:1");
+    assert_int_equal(net_find_number(&address, number), WEFT_UNAVAILABLE);
+    assert_string_equal(number, "as it was");
+    address = address_of("localhost:1");
+    assert_int_equal(net_find_number(&address, number), WEFT_OK);
+    assert_string_equal(number, "127.0.0.1");
+    address = address_of("[fe80::7]:1");
+    assert_int_equal(net_find_number(&address, number), WEFT_OK);
+    assert_string_equal(number, "fe80::7");
+    err_clear();
+}
+
 // The kernel chooses the ports of our own end in turn, every second one, now and then with a leap: one of these attempts gets the port
 // that it asks for.
 static void a_route_does_not_connect_to_itself(void **state)
@@ -451,6 +467,7 @@ int main(void)
         cmocka_unit_test(version_6_works_where_it_exists),
         cmocka_unit_test(a_port_that_is_taken_says_what_to_do),
         cmocka_unit_test(connecting_to_nothing_says_why),
+        cmocka_unit_test(a_name_becomes_a_number),
         cmocka_unit_test(a_route_does_not_connect_to_itself),
         cmocka_unit_test(a_peer_that_never_answers_is_given_up),
         cmocka_unit_test(accepting_survives_a_lack_of_descriptors),
