@@ -156,10 +156,10 @@ _weft_cluster_run() {
 
 # The names of clusters in the background, or options.
 _weft_cluster_status() {
-    local current=$1 options="--quiet --help"
-    [[ ${COMP_WORDS[2]} == status ]] && options="--json --help"
-    [[ ${COMP_WORDS[2]} == wait ]] && options="--timeout --quiet --help"
-    [[ ${COMP_WORDS[2]} == logs ]] && options="--follow --lines --help"
+    local current=$1 options="--on --quiet --help"
+    [[ ${COMP_WORDS[2]} == status ]] && options="--json --on --help"
+    [[ ${COMP_WORDS[2]} == wait ]] && options="--on --timeout --quiet --help"
+    [[ ${COMP_WORDS[2]} == logs ]] && options="--follow --lines --on --help"
     if [[ $current == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
     else

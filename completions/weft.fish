@@ -167,6 +167,7 @@ complete -c weft -n "$cluster; and __fish_seen_subcommand_from wait" -l timeout 
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from logs" -s f -l follow -d 'Follow new lines'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from logs" -s n -l lines -x -d 'Of each only the last'
 complete -c weft -n "$cluster; and __fish_seen_subcommand_from wait down" -s q -l quiet -d 'Only errors'
+complete -c weft -n $background -l on -x -a 'yarn:' -d 'The launcher that keeps it'
 complete -c weft -n $background -s h -l help -d 'Explain'
 set -l config "$cluster; and __fish_seen_subcommand_from config"
 complete -c weft -n $config -F

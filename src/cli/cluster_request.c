@@ -31,6 +31,10 @@ static const char **text_of(struct cluster_request *request, int id)
         return &request->tensorboard;
     case REQUEST_NAME:
         return &request->name;
+    case REQUEST_SHELF:
+        return &request->shelf;
+    case REQUEST_LOGS:
+        return &request->logs;
     case REQUEST_ON:
         return &options->on;
     case REQUEST_SSH:

@@ -13,6 +13,8 @@ enum {
     REQUEST_SSH,
     REQUEST_SET,
     REQUEST_NAME,
+    REQUEST_SHELF,
+    REQUEST_LOGS,
     REQUEST_RESTART,
     REQUEST_JOURNAL,
     REQUEST_TMP,
@@ -103,7 +105,8 @@ struct cluster_request {
     const char *description;     // of a job.json; NULL: none
     const char *preset, *tensorboard;
     bool is_dry_run;
-    const char *name;  // of a cluster in the background
+    const char *name;          // of a cluster in the background
+    const char *shelf, *logs;  // of one that a launcher keeps
     struct cluster_run_options options;
     bool wants_help;
     char **words;  // ours, with a NULL at the end, as exec wants them

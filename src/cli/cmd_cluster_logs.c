@@ -9,11 +9,13 @@
 #include "crew/cluster_logs.h"
 #include "crew/cluster_up.h"
 
-enum { OPTION_FOLLOW = 1, OPTION_LINES, OPTION_HELP };
+enum { OPTION_FOLLOW = 1, OPTION_LINES, OPTION_ON, OPTION_HELP };
 
 static const struct args_option options_table_logs[] = {
     {OPTION_FOLLOW, 'f', "follow", NULL, "follow new lines until the cluster has ended"},
     {OPTION_LINES, 'n', "lines", "N", "of each member only the last N lines"},
+    {OPTION_ON, 0, "on", "URL",
+     "NAME is the id of a cluster that this launcher keeps: yarn://HOST"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
 };
@@ -28,6 +30,7 @@ void help_format_cluster_logs(struct buf *buf)
         "  weft cluster logs -f                  and new lines, until the cluster has ended\n"
         "  weft cluster logs -n 10 worker/0      the last lines of one member\n"
         "  weft cluster logs blue worker         of a role of the cluster called blue\n"
+        "  weft cluster logs --on yarn://rm application_1700000000000_0007 weft\n"
         "\n"
         "Usage: weft cluster logs [options] [NAME] [MEMBER...]\n"
         "\n"
@@ -64,6 +67,8 @@ static weft_err read_words(struct cluster_logs_options *options, const char **me
             members[options->member_count++] = item.text;
         else if (item.option->id == OPTION_FOLLOW)
             options->follows = true;
+        else if (item.option->id == OPTION_ON)
+            options->on = item.text;
         else if (item.option->id == OPTION_LINES)
             err = read_lines(options, item.text);
         else

@@ -8,15 +8,19 @@
 #include "crew/cluster_up.h"
 #include "sys/file/file.h"
 
-enum { OPTION_JSON = 1, OPTION_QUIET, OPTION_HELP };
+enum { OPTION_JSON = 1, OPTION_ON, OPTION_QUIET, OPTION_HELP };
 
 static const struct args_option options_table_status[] = {
     {OPTION_JSON, 0, "json", NULL, "one JSON object per cluster and line"},
+    {OPTION_ON, 0, "on", "URL",
+     "NAME is the id of a cluster that this launcher keeps: yarn://HOST"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
 };
 
 static const struct args_option options_table_down[] = {
+    {OPTION_ON, 0, "on", "URL",
+     "NAME is the id of a cluster that this launcher keeps: yarn://HOST"},
     {OPTION_QUIET, 'q', "quiet", NULL, "only errors"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
@@ -29,6 +33,7 @@ void help_format_cluster_status(struct buf *buf)
              "\n"
              "  weft cluster status\n"
              "  weft cluster status --json blue\n"
+             "  weft cluster status --on yarn://rm application_1700000000000_0007\n"
              "\n"
              "Usage: weft cluster status [options] [NAME]\n"
              "\n"
@@ -39,6 +44,7 @@ void help_format_cluster_status(struct buf *buf)
         "\n"
         "A member is running; resting, before it is started again; done, when it ended with 0; failed;\n"
         "stopped, when it was asked to end; or lost, when the process that supervised it was killed.\n"
+        "A cluster that a launcher keeps may be waiting, for a place. NAME may also be its id.\n"
         "Exit: 0, or 4 when there is no such cluster.\n");
 }
 
@@ -46,10 +52,11 @@ void help_format_cluster_down(struct buf *buf)
 {
     buf_append_text(
         buf, "Ends the members of a cluster in the background, waits for that, and removes its\n"
-             "logs.\n"
+             "logs; those of a cluster that a launcher keeps stay.\n"
              "\n"
              "  weft cluster down\n"
              "  weft cluster down blue\n"
+             "  weft cluster down --on yarn://rm application_1700000000000_0007\n"
              "\n"
              "Usage: weft cluster down [options] [NAME]\n"
              "\n"
@@ -64,7 +71,7 @@ void help_format_cluster_down(struct buf *buf)
 }
 
 struct request {
-    const char *name;
+    const char *name, *on;
     bool json, quiet, wants_help;
 };
 
@@ -83,6 +90,8 @@ static weft_err read_words(struct request *request, const struct args_option *op
                            request->name, item.text);
         if (item.kind == ARGS_WORD)
             request->name = item.text;
+        else if (item.option->id == OPTION_ON)
+            request->on = item.text;
         else if (item.option->id == OPTION_JSON)
             request->json = true;
         else if (item.option->id == OPTION_QUIET)
@@ -90,6 +99,17 @@ static weft_err read_words(struct request *request, const struct args_option *op
         else
             request->wants_help = true;
     }
+}
+
+static weft_err check_id(const struct request *request)
+{
+    if (request->on && !request->name)
+        return err_set(
+            WEFT_INVALID_ARGUMENT,
+            "--on %s: no cluster is named\n  try: --on %s ID, as weft cluster up printed "
+            "it",
+            request->on, request->on);
+    return WEFT_OK;
 }
 
 static void say(const char *text)
@@ -107,7 +127,9 @@ int cmd_cluster_status(char *const *words, size_t count)
     if (!err && request.wants_help)
         return cmd_help((char *const[]){"cluster", "status"}, 2);
     if (!err)
-        err = cluster_status(&text, request.name, request.json, &cluster_count);
+        err = check_id(&request);
+    if (!err)
+        err = cluster_status(&text, request.name, request.on, request.json, &cluster_count);
     if (err) {
         buf_fini(&text);
         return cli_fail(err, request.json);
@@ -124,12 +146,19 @@ int cmd_cluster_down(char *const *words, size_t count)
     if (!err && request.wants_help)
         return cmd_help((char *const[]){"cluster", "down"}, 2);
     const char *name = request.name ? request.name : CLUSTER_NAME_DEFAULT;
+    struct buf shelf = {0}, text = {0};
     if (!err)
-        err = cluster_down(name);
-    if (err)
+        err = check_id(&request);
+    if (!err)
+        err = cluster_down(name, request.on, &shelf);
+    if (err) {
+        buf_fini(&shelf);
         return cli_fail(err, false);
-    struct buf text = {0};
+    }
     buf_format(&text, "weft: the cluster %s is down\n", name);
+    if (shelf.size > 0)
+        buf_format(&text, "  its logs stay in %s; weft rm -r removes them\n", buf_text(&shelf));
+    buf_fini(&shelf);
     if (!request.quiet)
         say(buf_text(&text));
     buf_fini(&text);

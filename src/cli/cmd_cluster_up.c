@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cluster_request.h"
+#include "crew/cluster_keep.h"
 #include "crew/cluster_up.h"
 #include "sys/file/file.h"
 
@@ -22,11 +23,12 @@ void help_format_cluster_up(struct buf *buf)
 {
     buf_append_text(
         buf,
-        "Starts all members of a cluster on this machine as weft cluster run does, and leaves them\n"
-        "running in the background, under a name.\n"
+        "Starts all members of a cluster as weft cluster run does, and leaves them running in the\n"
+        "background, under a name. With --on yarn:... YARN keeps the cluster: this prints its id.\n"
         "\n"
         "  weft cluster up --role ps=1 --role worker=2 python3 train.py\n"
         "  weft cluster up --name blue --restart 10 --role server=3 ./server\n"
+        "  weft cluster up --on yarn://rm/queue --spec job.json   needs this machine no more\n"
         "  weft cluster status                             how they are\n"
         "  weft cluster logs -f                            their output\n"
         "  weft cluster down                               ends them\n"
@@ -42,7 +44,8 @@ void help_format_cluster_up(struct buf *buf)
         "\n"
         "Returns when all members are started. weft cluster logs shows their output; it is in\n"
         "ROLE_INDEX.log, and the messages of weft in weft.log, below\n"
-        "${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME.\n"
+        "${XDG_STATE_HOME:-~/.local/state}/weft/clusters/NAME. Of a cluster that YARN keeps they are\n"
+        "in HDFS, below .weft/runs of the user, and this returns before its members start.\n"
         "Exit: 0 started, 2 wrong usage, 3 a port is in use, 4 no such program or file, 5 not\n"
         "executable, or a cluster of that name is up already.\n");
 }
@@ -52,7 +55,7 @@ static int report(const char *name, bool is_quiet)
 {
     struct buf text = {0}, talk = {0};
     size_t count;
-    weft_err err = cluster_status(&text, name, false, &count);
+    weft_err err = cluster_status(&text, name, NULL, false, &count);
     if (!err && !is_quiet) {
         buf_append_text(&talk, "weft: their output is in ");
         err = cluster_place(&talk, name);
@@ -74,6 +77,38 @@ static int report(const char *name, bool is_quiet)
     return exit_code;
 }
 
+// The id alone is the answer.
+static int report_sent(const char *name, struct buf *id, bool is_quiet)
+{
+    struct buf talk = {0};
+    const char *word = name ? name : buf_text(id);
+    buf_format(&talk,
+               "weft: weft cluster status %s shows how it is, weft cluster logs -f %s its "
+               "output, weft cluster down %s ends it\n",
+               word, word, word);
+    buf_append_text(id, "\n");
+    const int exit_code = cli_print(id);
+    if (!is_quiet && file_write(STDERR_FILENO, "standard error", talk.data, talk.size))
+        err_clear();
+    buf_fini(&talk);
+    return exit_code;
+}
+
+// A launcher that keeps clusters needs no process here.
+static weft_err send(const struct cluster_request *request, bool *is_sent, int *exit_code)
+{
+    const struct launcher *launcher;
+    struct buf id = {0};
+    weft_err err = launcher_find(request->options.on, &launcher);
+    *is_sent = !err && launcher->keeper;
+    if (*is_sent)
+        err = cluster_keep_send(request->name, &request->spec, &request->options, &id);
+    if (*is_sent && !err)
+        *exit_code = report_sent(request->name, &id, request->options.quiet);
+    buf_fini(&id);
+    return err;
+}
+
 int cmd_cluster_up(char *const *words, size_t count)
 {
     struct cluster_request request;
@@ -84,11 +119,14 @@ int cmd_cluster_up(char *const *words, size_t count)
     if (!err && request.wants_help) {
         exit_code = cmd_help((char *const[]){"cluster", "up"}, 2);
     } else {
+        bool is_sent = false;
         if (!err)
+            err = send(&request, &is_sent, &exit_code);
+        if (!err && !is_sent)
             err = cluster_up(name, &request.spec, &request.options, &is_inside, &exit_code);
         if (err)
             exit_code = cli_fail(err, false);
-        else if (!is_inside)
+        else if (!is_inside && !is_sent)
             exit_code = report(name, request.options.quiet);
     }
     cluster_request_fini(&request);

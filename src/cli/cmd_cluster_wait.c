@@ -10,10 +10,12 @@
 #include "crew/cluster_wait.h"
 #include "sys/file/file.h"
 
-enum { OPTION_TIMEOUT = 1, OPTION_QUIET, OPTION_HELP };
+enum { OPTION_TIMEOUT = 1, OPTION_ON, OPTION_QUIET, OPTION_HELP };
 
 static const struct args_option options_table_wait[] = {
     {OPTION_TIMEOUT, 0, "timeout", "TIME", "how long to wait (default: until the end)"},
+    {OPTION_ON, 0, "on", "URL",
+     "NAME is the id of a cluster that this launcher keeps: yarn://HOST"},
     {OPTION_QUIET, 'q', "quiet", NULL, "only errors"},
     {OPTION_HELP, 'h', "help", NULL, "this help"},
     {0},
@@ -28,6 +30,7 @@ void help_format_cluster_wait(struct buf *buf)
         "\n"
         "  weft cluster wait\n"
         "  weft cluster wait --timeout 10m blue && weft cluster down blue\n"
+        "  weft cluster wait --on yarn://rm application_1700000000000_0007\n"
         "\n"
         "Usage: weft cluster wait [options] [NAME]\n"
         "\n"
@@ -38,11 +41,12 @@ void help_format_cluster_wait(struct buf *buf)
         "\n"
         "Without NAME it is the cluster called " CLUSTER_NAME_DEFAULT ".\n"
         "Exit: that of the run, which weft cluster run -h explains; 3 the process that supervised\n"
-        "the cluster was killed, 4 no such cluster, 6 it has not ended in that time.\n");
+        "the cluster was killed, 4 no such cluster, 6 it has not ended in that time, 130 a person\n"
+        "has killed it by other means (yarn application -kill).\n");
 }
 
 struct request {
-    const char *name;
+    const char *name, *on;
     uint32_t timeout_ms;
     bool is_quiet, wants_help;
 };
@@ -65,6 +69,8 @@ static weft_err read_words(struct request *request, char *const *words, size_t c
                  !text_read_duration(item.text, &request->timeout_ms))
             return err_set(WEFT_INVALID_ARGUMENT,
                            "--timeout %s: a time is written 10m, 30s or 500ms", item.text);
+        if (item.kind == ARGS_OPTION && item.option->id == OPTION_ON)
+            request->on = item.text;
         request->is_quiet |= item.kind == ARGS_OPTION && item.option->id == OPTION_QUIET;
         request->wants_help |= item.kind == ARGS_OPTION && item.option->id == OPTION_HELP;
     }
@@ -78,9 +84,13 @@ int cmd_cluster_wait(char *const *words, size_t count)
     weft_err err = read_words(&request, words, count);
     if (!err && request.wants_help)
         return cmd_help((char *const[]){"cluster", "wait"}, 2);
+    if (!err && request.on && !request.name)
+        err = err_set(WEFT_INVALID_ARGUMENT,
+                      "--on %s: no cluster is named\n  try: weft cluster wait --on %s ID",
+                      request.on, request.on);
     if (!err)
-        err = cluster_wait(request.name ? request.name : CLUSTER_NAME_DEFAULT, request.timeout_ms,
-                           &talk, &exit_code);
+        err = cluster_wait(request.name ? request.name : CLUSTER_NAME_DEFAULT, request.on,
+                           request.timeout_ms, &talk, &exit_code);
     if (!err && !request.is_quiet &&
         file_write(STDERR_FILENO, "standard error", talk.data, talk.size))
         err_clear();

@@ -128,6 +128,19 @@ static void format_agent(struct buf *buf)
         "launcher has not been heard for 4 seconds.\n");
 }
 
+static void format_keep(struct buf *buf)
+{
+    buf_append_text(
+        buf,
+        "Looks after the members of a cluster that a launcher keeps. The launcher runs it at one of\n"
+        "its places, as weft cluster up --on yarn://HOST asks it to; it has the members started by\n"
+        "the same launcher, and puts their state and their output on a shelf, a directory in HDFS.\n"
+        "\n"
+        "Usage: weft keep --shelf URL [--logs DIR] [options of weft cluster up]\n"
+        "\n"
+        "A file called stop on the shelf asks it to end the members.\n");
+}
+
 static void format_rendezvous(struct buf *buf)
 {
     buf_append_text(
@@ -192,6 +205,7 @@ static const struct {
     {"help", format_help},
     {"version", format_version},
     {"verify", format_verify},
+    {"keep", format_keep},
     {"agent", format_agent},
     {"rendezvous", format_rendezvous},
     {"doctor", help_format_doctor},

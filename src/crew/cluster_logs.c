@@ -12,27 +12,33 @@
 #include <unistd.h>
 
 #include "base/vec.h"
-#include "crew/cluster_up.h"
 #include "crew/prefix.h"
+#include "crew/view.h"
 #include "sys/file/file.h"
-#include "sys/process/daemon.h"
 #include "sys/time/clock.h"
 
-enum { LOOK_MS = 100, READ_BYTES = 64 << 10, LABEL_BYTES = 128 };
+enum {
+    LOOK_MS = 100,
+    LOOK_FAR_MS = 1000,
+    READ_BYTES = 64 << 10,
+    LABEL_BYTES = 128,
+    STATE_BYTES_MAX = 1 << 20,
+};
 
 static const char weft_label[] = "weft";  // of what weft says itself
 
 struct log {
     char member[LABEL_BYTES];  // "map/0"
     char label[LABEL_BYTES];   // "map/0  | "
-    char *path;
-    int fd;
-    uint64_t offset;
+    char *name;                // of its file
+    struct store_file file;    // closed: there is none yet
+    uint64_t offset, bytes;    // that were read; that it had when it was opened
+
     struct prefix prefix;
 };
 
 struct logs {
-    struct buf directory, lock;
+    struct view view;
     VEC(struct log) list;
 };
 
@@ -57,28 +63,41 @@ static bool is_wanted(const struct cluster_logs_options *options, const char *me
 
 static weft_err add_log(struct logs *logs, const char *member)
 {
-    struct log log = {.fd = -1};
-    struct buf path = {0};
+    struct log log = {0};
+    struct buf file = {0};
     snprintf(log.member, sizeof log.member, "%s", member);
-    const char *slash = strchr(member, '/');
-    if (slash)
-        buf_format(&path, "%s/%.*s_%s.log", buf_text(&logs->directory), (int)(slash - member),
-                   member, slash + 1);
-    else
-        buf_format(&path, "%s/%s.log", buf_text(&logs->directory), member);
-    log.path = path.has_failed ? NULL : strdup(buf_text(&path));
-    buf_fini(&path);
-    if (log.path && VEC_PUSH(&logs->list, log))
+    view_name_log(member, &file);
+    log.name = file.has_failed ? NULL : strdup(buf_text(&file));
+    buf_fini(&file);
+    if (log.name && VEC_PUSH(&logs->list, log))
         return WEFT_OK;
-    free(log.path);
+    free(log.name);
     return err_no_memory("for the name of a log");
+}
+
+// Nothing lies on the shelf yet, or it never came to that.
+static weft_err explain_silence(struct view *view)
+{
+    bool is_alive = false;
+    const weft_err err = view_look(view, &is_alive);
+    if (err)
+        return err;
+    const char *why =
+        view->report.why.size > 0 ? buf_text(&view->report.why) : "no reason is known";
+    return is_alive
+               ? err_set(WEFT_UNAVAILABLE, "the cluster %s has not started yet: %s", view->name,
+                         why)
+               : err_set(WEFT_NOT_FOUND, "the cluster %s has kept no logs: %s\n  %s %s shows more",
+                         view->name, why, view->keep->keeper->more, view->record.id);
 }
 
 static weft_err find_logs(struct logs *logs, const struct cluster_logs_options *options)
 {
     struct buf text = {0};
-    size_t count = 0, i;
-    weft_err err = cluster_status(&text, options->name, true, &count);
+    size_t i;
+    weft_err err = view_load(&logs->view, "state.json", STATE_BYTES_MAX, &text);
+    if (err == WEFT_NOT_FOUND && view_is_kept(&logs->view))
+        err = explain_silence(&logs->view);
     json_t *state = err ? NULL : json_loadb(text.data, text.size, 0, NULL), *member;
     json_array_foreach(json_object_get(state, "members"), i, member)
     {
@@ -137,7 +156,7 @@ static weft_err skip_lines(struct log *log, uint64_t lines)
         size_t got = sizeof bytes;
         bool is_at_start = true;
         for (uint64_t at = 0; got == sizeof bytes && !err; at += got) {
-            err = file_read_at(log->fd, log->path, bytes, sizeof bytes, at, &got);
+            err = store_read_at(&log->file, bytes, sizeof bytes, at, &got);
             for (size_t i = 0; i < got && !err; i++) {
                 if (is_at_start && round == 0)
                     starts++;
@@ -169,7 +188,7 @@ static weft_err read_on(struct log *log, struct buf *out)
     size_t got = sizeof bytes;
     weft_err err = WEFT_OK;
     while (got == sizeof bytes && !err) {
-        err = file_read_at(log->fd, log->path, bytes, sizeof bytes, log->offset, &got);
+        err = store_read_at(&log->file, bytes, sizeof bytes, log->offset, &got);
         if (err)
             break;
         log->offset += got;
@@ -179,18 +198,41 @@ static weft_err read_on(struct log *log, struct buf *out)
     return err;
 }
 
+// One that lies elsewhere is as long as it was when it was opened.
+static weft_err open_log(struct logs *logs, struct log *log)
+{
+    uint64_t bytes = 0;
+    weft_err err = view_measure(&logs->view, log->name, &bytes);
+    if (err == WEFT_NOT_FOUND && view_is_kept(&logs->view)) {
+        err_clear();  // it has no lines yet
+        return WEFT_OK;
+    }
+    if (err || (log->file.calls && (!view_is_kept(&logs->view) || bytes <= log->bytes)))
+        return err;
+    store_close(&log->file);
+    log->bytes = bytes;
+    return view_open_file(&logs->view, log->name, &log->file);
+}
+
+static weft_err read_log(struct logs *logs, struct log *log, struct buf *out)
+{
+    const weft_err err = open_log(logs, log);
+    return err || !log->file.calls ? err : read_on(log, out);
+}
+
 static weft_err read_logs(struct logs *logs, bool follows)
 {
     struct buf out = {0};
     weft_err err = WEFT_OK;
     for (bool goes_on = true; goes_on && !err;) {
-        pid_t pid;
         // Asked first: lines that are written before the end are read after it.
-        goes_on = follows && daemon_is_alive(buf_text(&logs->lock), &pid);
+        if (follows)
+            err = view_look(&logs->view, &goes_on);
+        goes_on = goes_on && follows;
         for (size_t i = 0; i < logs->list.count && !err; i++)
-            err = read_on(&logs->list.items[i], &out);
+            err = read_log(logs, &logs->list.items[i], &out);
         if (goes_on && !err)
-            clock_sleep_ms(LOOK_MS);
+            clock_sleep_ms(view_is_kept(&logs->view) ? LOOK_FAR_MS : LOOK_MS);
     }
     for (size_t i = 0; i < logs->list.count; i++)
         prefix_end(&logs->list.items[i].prefix, &out);
@@ -204,9 +246,10 @@ static weft_err open_logs(struct logs *logs, uint64_t lines)
 {
     weft_err err = WEFT_OK;
     for (size_t i = 0; i < logs->list.count && !err; i++) {
-        err = file_open(logs->list.items[i].path, &logs->list.items[i].fd);
-        if (!err && lines != UINT64_MAX)
-            err = skip_lines(&logs->list.items[i], lines);
+        struct log *log = &logs->list.items[i];
+        err = open_log(logs, log);
+        if (!err && log->file.calls && lines != UINT64_MAX)
+            err = skip_lines(log, lines);
     }
     return err;
 }
@@ -214,8 +257,7 @@ static weft_err open_logs(struct logs *logs, uint64_t lines)
 weft_err cluster_logs(const struct cluster_logs_options *options)
 {
     struct logs logs = {0};
-    weft_err err = cluster_place(&logs.directory, options->name);
-    buf_format(&logs.lock, "%s/lock", buf_text(&logs.directory));
+    weft_err err = view_open(&logs.view, options->name, options->on);
     if (!err)
         err = find_logs(&logs, options);
     if (!err)
@@ -226,13 +268,11 @@ weft_err cluster_logs(const struct cluster_logs_options *options)
     if (!err)
         err = read_logs(&logs, options->follows);
     for (size_t i = 0; i < logs.list.count; i++) {
-        if (logs.list.items[i].fd >= 0)
-            file_close(logs.list.items[i].fd);
+        store_close(&logs.list.items[i].file);
         prefix_fini(&logs.list.items[i].prefix);
-        free(logs.list.items[i].path);
+        free(logs.list.items[i].name);
     }
     VEC_FINI(&logs.list);
-    buf_fini(&logs.directory);
-    buf_fini(&logs.lock);
+    view_close(&logs.view);
     return err;
 }

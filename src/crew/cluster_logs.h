@@ -5,7 +5,9 @@
 #include "base/err.h"
 
 struct cluster_logs_options {
-    const char *name;            // of the cluster
+    const char *name;  // of the cluster
+    const char
+        *on;  // the URL of the launcher that keeps it under that id; NULL: its name is known here
     const char *const *members;  // "map/0", "map" for all of the role, "weft" for what weft says
     size_t member_count;         // 0: all
     uint64_t lines;              // of each log only the last ones; UINT64_MAX: all

@@ -490,6 +490,7 @@ static weft_err open_launch(struct run *run)
         .name = options->name ? options->name : run->spec->name,
         .ssh = options->ssh,
         .settings = (const char *const *)run->settings.items,
+        .is_kept = options->shelf != NULL,
         .calls = &launch_calls_of_run,
         .owner = run,
     };
@@ -524,6 +525,8 @@ static weft_err set_up(struct run *run)
         err = open_launch(run);
     if (!err)
         err = run_open_logs(run);
+    if (!err)
+        err = run_open_shelf(run);
     if (err)
         return err;
     run->crew.keeps_going = run->options->keep_going;
@@ -539,6 +542,7 @@ static weft_err set_up(struct run *run)
 
 static void tear_down(struct run *run)
 {
+    run_close_shelf(run);
     if (run->launch)
         talk_conclude(run);
     launch_close(run->launch);

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "crew/spec/spec.h"
+#include "store/store.h"
 
 // Zero means the default. All texts are borrowed.
 struct cluster_run_options {
@@ -30,6 +31,10 @@ struct cluster_run_options {
     const char *name;                      // of the cluster, in that file
     void (*started)(void *started_owner);  // all have been started for the first time
     void *started_owner;
+
+    // This process was started by the launcher, which keeps the run (launch/keep.h): its state and logs are put there as well. It is to be
+    // in the background. NULL: it was not.
+    struct store_place *shelf;
 
     size_t
         *ended_well;  // how many members have ended with 0; NULL: the caller does not want to know

@@ -28,13 +28,17 @@ static void append_run(struct buf *text, const struct run *run)
 {
     json_open(text, NULL, '{');
     json_append_text(text, "name", run->options->name);
-    json_append_text(text, "program", run->members[0].seat.role->command.items[0]);
+    if (run->members)
+        json_append_text(text, "program", run->members[0].seat.role->command.items[0]);
     json_append_int(text, "pid", getpid());
     json_append_int(text, "since", run->begun_s);
     json_append_bool(text, "ended", run->is_over);
+    json_append_uint(text, "grace_ms", run->crew.grace_ms);
     json_append_int(text, "exit_code", run->exit_code);
+    if (run->refusal)
+        json_append_text(text, "why", run->refusal_text.text);
     json_open(text, "members", '[');
-    for (size_t i = 0; i < run->crew.count; i++)
+    for (size_t i = 0; run->members && i < run->crew.count; i++)
         append_member(text, &run->members[i]);
     json_close(text, ']');
     json_close(text, '}');

@@ -6,6 +6,7 @@
 //   cluster_run_members.c  who there is: addresses, names, environments
 //   cluster_run_output.c   lines from members to our own outputs, which may be slow
 //   cluster_run_tensorboard.c  its address, or why there is none
+//   cluster_run_shelf.c    state and logs for people elsewhere
 //   cluster_run_talk.c     reports, as sentences or as JSON
 //   cluster_run_save.c     what others may know of a run in the background
 #ifndef CREW_CLUSTER_RUN_STATE_H
@@ -100,6 +101,8 @@ struct run {
     char *kept_journal;  // or one that stays; NULL: none
     bool has_restarts;
     struct loop_timer *grace, *limit, *deadline;
+    struct shelf *shelf;                 // of a run that a launcher keeps; NULL: it is not kept
+    bool is_asked_to_end;                // by the shelf
     uint64_t taken_bytes;                // output of all members
     struct run_member *first_failure;    // for good; NULL: none
     int64_t begun_s;                     // calendar
@@ -150,6 +153,12 @@ MUST_CHECK weft_err run_add_archive(const struct run_member *member,
 // The files that a far launcher sends along with a member. The caller frees the list.
 MUST_CHECK weft_err run_list_files(const struct run_member *member, struct launch_file **files,
                                    size_t *count);
+
+// ---- Shelf (cluster_run_shelf.c) ---------------------------------------------------------------------------
+
+// Of a run that a launcher keeps; nothing to do otherwise.
+MUST_CHECK weft_err run_open_shelf(struct run *run);
+void run_close_shelf(struct run *run);
 
 // ---- TensorBoard (cluster_run_tensorboard.c) -------------------------------------------------------------------
 

@@ -274,8 +274,8 @@ void talk_conclude(struct run *run)
         snprintf(text, sizeof text, "%s failed with exit code %d", run->first_failure->name,
                  run->exit_code);
     launch_conclude(run->launch,
-                    run->first_signal_ns             ? LAUNCH_STOPPED
-                    : run->refusal || run->exit_code ? LAUNCH_FAILED
-                                                     : LAUNCH_SUCCEEDED,
+                    run->first_signal_ns || run->is_asked_to_end ? LAUNCH_STOPPED
+                    : run->refusal || run->exit_code             ? LAUNCH_FAILED
+                                                                 : LAUNCH_SUCCEEDED,
                     *text ? text : NULL);
 }

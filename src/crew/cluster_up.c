@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crew/cluster_keep.h"
 #include "sys/file/file.h"
 #include "sys/file/own.h"
 #include "sys/process/daemon.h"
@@ -140,7 +141,9 @@ weft_err cluster_up(const char *name, const struct crew_spec *spec,
             err_set(err, "%s\n  try: export XDG_STATE_HOME=DIR, a directory that you may write to",
                     err_text());
     buf_format(&inside.lock, "%s/lock", buf_text(&inside.directory));
-    if (!err && daemon_is_alive(buf_text(&inside.lock), &pid))
+    if (!err && !daemon_is_alive(buf_text(&inside.lock), &pid))
+        err = cluster_keep_check_name(name);
+    else if (!err)
         err = err_set(WEFT_ALREADY_EXISTS,
                       "the cluster %s is up already, supervised by process %d\n"
                       "  try: weft cluster down %s, or --name for another one",
@@ -160,7 +163,7 @@ weft_err cluster_up(const char *name, const struct crew_spec *spec,
 
 // ---- Down ------------------------------------------------------------------------------------------------
 
-weft_err cluster_down(const char *name)
+static weft_err down_here(const char *name)
 {
     struct buf directory = {0}, lock = {0};
     struct file_stat stat = {0};
@@ -183,5 +186,19 @@ weft_err cluster_down(const char *name)
         file_close(fd);
     buf_fini(&directory);
     buf_fini(&lock);
+    return err;
+}
+
+weft_err cluster_down(const char *name, const char *on, struct buf *shelf)
+{
+    struct view view;
+    weft_err err = view_open(&view, name, on);
+    if (!err && view_is_kept(&view)) {
+        buf_append(shelf, view.directory.data, view.directory.size);
+        err = cluster_keep_end(&view);
+    } else if (!err) {
+        err = down_here(name);
+    }
+    view_close(&view);
     return err;
 }

@@ -24,11 +24,13 @@ MUST_CHECK weft_err cluster_up(const char *name, const struct crew_spec *spec,
                                struct cluster_run_options *options, bool *is_inside,
                                int *exit_code);
 
-// Asks the members to end, waits, and forgets the cluster. NOT_FOUND.
-MUST_CHECK weft_err cluster_down(const char *name);
+// Asks the members to end, waits, and forgets the cluster. With `on`, the URL of a launcher, `name` is an id there. Of a cluster that a launcher
+// keeps the logs stay: appends the URL of their directory. NOT_FOUND.
+MUST_CHECK weft_err cluster_down(const char *name, const char *on, struct buf *shelf);
 
-// Appends how the members of a cluster are, or of all for NULL: a table, or an object per cluster and line.
-// NOT_FOUND when there is no cluster of that name; *count says how many there were.
-MUST_CHECK weft_err cluster_status(struct buf *text, const char *name, bool json, size_t *count);
+// Appends how the members of a cluster are, or of all for NULL: a table, or an object per cluster and line. With `on`, the URL of a
+// launcher, `name` is an id there. NOT_FOUND when there is no cluster of that name; *count says how many there were.
+MUST_CHECK weft_err cluster_status(struct buf *text, const char *name, const char *on, bool json,
+                                   size_t *count);
 
 #endif

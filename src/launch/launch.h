@@ -109,11 +109,14 @@ struct launch_options {
     const char *token_file;  // the file with the token of the run; NULL: the user's
     // Of this launcher: "NAME=value", checked by launcher_check_setting; NULL-terminated; NULL: none.
     const char *const *settings;
+    bool
+        is_kept;  // this process was started by the launcher, to look after the run (launch/keep.h)
     const struct launch_calls *calls;
     void *owner;
 };
 
 struct launch;
+struct keeper;
 
 // How a run has ended, for the records of a scheduler.
 enum launch_verdict { LAUNCH_SUCCEEDED, LAUNCH_FAILED, LAUNCH_STOPPED };
@@ -139,6 +142,8 @@ struct launcher {
     // Before close. NULL: there are no records.
     void (*conclude)(struct launch *launch, enum launch_verdict verdict, const char *text);
     uint32_t lost_rest_ms;  // how long after the loss of a place its processes may still run
+    const struct keeper
+        *keeper;  // launch/keep.h; NULL: a run ends with the process that started it
 };
 
 // What every launcher's struct begins with.

@@ -348,9 +348,8 @@ static void place_close(struct store_place *store)
 }
 
 static const struct store_place_calls place_calls = {
-    place_look, place_list,   place_read, place_make_above, place_make_directory,
-    place_put,  place_append, place_move, place_rename,     place_remove,
-    place_close,
+    place_look,   place_list, place_read,   place_make_above, place_make_directory, place_put,
+    place_append, place_move, place_rename, place_remove,     place_close,
 };
 
 weft_err hdfs_place_open(const char *url, uint32_t patience_ms, struct store_place **opened)
