@@ -95,6 +95,14 @@ struct far_program {
 };
 struct far_program far_get_program(const struct launch *launch);
 
+// The same before there is a launcher: the path is the caller's to free.
+struct far_found_program {
+    char *path;
+    char hash[65];
+    uint64_t bytes;
+};
+MUST_CHECK weft_err far_look_for_program(struct far_found_program *found);
+
 // ---- Others ------------------------------------------------------------------------------------------------------------
 
 // The owner of the route, for the launcher's own close.

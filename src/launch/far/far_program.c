@@ -135,3 +135,24 @@ weft_err far_find_program(struct far *far)
     snprintf(far->program_size, sizeof far->program_size, "%" PRIu64, far->program_bytes);
     return err;
 }
+
+weft_err far_look_for_program(struct far_found_program *found)
+{
+    struct far *far = calloc(1, sizeof *far);
+    *found = (struct far_found_program){0};
+    if (!far)
+        return err_no_memory("for a program");
+    far->program_fd = -1;
+    const weft_err err = far_find_program(far);
+    if (far->program_fd >= 0)
+        file_close(far->program_fd);
+    if (err) {
+        free(far->program);
+    } else {
+        found->path = far->program;
+        found->bytes = far->program_bytes;
+        memcpy(found->hash, far->program_hash, sizeof found->hash);
+    }
+    free(far);
+    return err;
+}

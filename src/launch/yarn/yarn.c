@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "launch/far/host_agent.h"
+#include "launch/yarn/yarn_inner.h"
 #include "launch/yarn/yarn_state.h"
 #include "sys/time/clock.h"
 #include "wire/hadoop/token_file.h"
@@ -45,7 +46,7 @@ static weft_err find_own(struct yarn *yarn)
     struct net_address own = {.port = far_port(yarn->far)};
     char number[INTERFACE_ADDRESS_BYTES] = "";
     weft_err err = WEFT_OK;
-    if (yarn->settings.address)
+    if (yarn->settings.address && !yarn->options.is_kept)
         snprintf(own.host, sizeof own.host, "%.250s", yarn->settings.address);
     else if (!(err = interface_find_own(&yarn->site.managers[0].client, number)))
         snprintf(own.host, sizeof own.host, "%s", number);
@@ -74,6 +75,7 @@ static weft_err write_credentials(struct yarn *yarn)
 static void free_yarn(struct yarn *yarn)
 {
     loop_timer_free(yarn->tick);
+    loop_timer_free(yarn->rest);
     errands_free(yarn->errands);
     yarn_free_places(yarn);
     yarn_stage_fini(&yarn->stage);
@@ -100,6 +102,13 @@ static void close_yarn(struct launch *launch)
     free_yarn(yarn);
 }
 
+// YARN has started this process. The token of the user has come with it.
+static weft_err prepare_inside(struct yarn *yarn)
+{
+    yarn->options.token_file = "weft-token";
+    return yarn_inner_take_token(yarn->options.token_file);
+}
+
 static weft_err open_yarn(struct launch **launch, const struct launch_options *options)
 {
     struct yarn *yarn = calloc(1, sizeof *yarn);
@@ -107,6 +116,8 @@ static weft_err open_yarn(struct launch **launch, const struct launch_options *o
         return err_no_memory("for the containers");
     *yarn = (struct yarn){.base = {&launch_yarn}, .options = *options, .final = YARN_ENDED_BY_USER};
     weft_err err = yarn_site_find(options->url, &yarn->site);
+    if (!err && options->is_kept)
+        err = prepare_inside(yarn);
     if (!err)
         err = yarn_settings_read(options->settings, &yarn->settings);
     if (!err)
@@ -153,7 +164,8 @@ static void program_staged(void *owner)
         return;
     }
     yarn->is_staged = true;
-    yarn_launch_granted(yarn);
+    if (yarn->is_rested)
+        yarn_launch_granted(yarn);
 }
 
 static weft_err begin_staging(struct yarn *yarn)
@@ -170,6 +182,32 @@ static weft_err begin_staging(struct yarn *yarn)
 
 // ---- Places ------------------------------------------------------------------------------------------------
 
+static void rest_over(void *owner)
+{
+    struct yarn *yarn = owner;
+    yarn->is_rested = true;
+    if (!yarn->is_closing && !yarn->has_failed && yarn->is_staged)
+        yarn_launch_granted(yarn);
+}
+
+// Agents of an attempt that was lost end by themselves, but not at once where they are cut off: no member runs twice.
+static weft_err rest(struct yarn *yarn)
+{
+    const uint32_t attempt = yarn->options.is_kept ? yarn_inner_attempt() : 1;
+    char text[160];
+    yarn->is_rested = attempt <= 1;
+    if (yarn->is_rested)
+        return WEFT_OK;
+    snprintf(text, sizeof text,
+             "this is attempt %u: all members start again, in %d s, when none of the last attempt "
+             "can be alive",
+             attempt, FAR_LOST_REST_MS / 1000);
+    yarn->options.calls->news(yarn->options.owner, text);
+    yarn->rest = loop_timer_new(yarn->options.loop, FAR_LOST_REST_MS, 0, rest_over, yarn);
+    return yarn->rest ? WEFT_OK : WEFT_RESOURCE_EXHAUSTED;
+}
+
+// The resource manager takes a master for lost that it has not heard for ten minutes, and starts another one: this one has given up by then.
 static weft_err open_master(struct yarn *yarn)
 {
     struct yarn_application application = yarn->settings.application;
@@ -177,13 +215,17 @@ static weft_err open_master(struct yarn *yarn)
         application.name = yarn->options.name;
     if (*yarn->site.queue)
         application.queue = yarn->site.queue;
-    return yarn_master_open(&yarn->master, &(struct yarn_master_options){
-                                               .site = &yarn->site,
-                                               .application = &application,
-                                               .loop = yarn->options.loop,
-                                               .calls = &yarn_calls,
-                                               .owner = yarn,
-                                           });
+    return yarn_master_open(
+        &yarn->master,
+        &(struct yarn_master_options){
+            .site = &yarn->site,
+            .application = &application,
+            .token_file = yarn->options.is_kept ? getenv("HADOOP_TOKEN_FILE_LOCATION") : NULL,
+            .patience_ms = yarn->options.is_kept ? YARN_KEPT_PATIENCE_MS : 0,
+            .loop = yarn->options.loop,
+            .calls = &yarn_calls,
+            .owner = yarn,
+        });
 }
 
 static void tick(void *owner)
@@ -200,6 +242,8 @@ static weft_err place(struct launch *launch)
     struct yarn *yarn = yarn_of(launch);
     yarn->begun_ns = clock_now_ns();
     weft_err err = open_master(yarn);
+    if (!err)
+        err = rest(yarn);
     if (!err)
         err = begin_staging(yarn);
     if (!err)
@@ -284,4 +328,5 @@ const struct launcher launch_yarn = {
     .pause = pause_stream,
     .conclude = conclude,
     .lost_rest_ms = FAR_LOST_REST_MS,
+    .keeper = &yarn_keeper,
 };

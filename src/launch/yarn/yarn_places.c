@@ -305,7 +305,7 @@ static void container_granted(void *owner, struct yarn_container *container)
     place->container = container;
     place->state = YARN_GRANTED;
     name_container(place, container);
-    if (yarn->is_staged)
+    if (yarn->is_staged && yarn->is_rested)
         launch_or_end(place);
 }
 
@@ -400,6 +400,8 @@ static void application_known(void *owner, const char *application)
 {
     const struct yarn *yarn = owner;
     char text[200];
+    if (yarn->options.is_kept)
+        return;
     snprintf(text, sizeof text, "%.160s has been submitted to YARN", application);
     yarn->options.calls->news(yarn->options.owner, text);
 }

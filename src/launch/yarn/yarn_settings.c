@@ -8,7 +8,13 @@
 #include "base/args.h"
 #include "base/text.h"
 
-enum { TYPE_BYTES_MAX = 20, PRIORITY_MAX = 1 << 20, NAME_BYTES_MAX = 32 };
+enum {
+    TYPE_BYTES_MAX = 20,
+    PRIORITY_MAX = 1 << 20,
+    NAME_BYTES_MAX = 32,
+    ATTEMPTS_MAX = 100,
+    CORES_MAX = 1 << 16,
+};
 
 typedef weft_err setter_fn(struct yarn_settings *settings, const char *value);
 
@@ -103,14 +109,57 @@ static weft_err set_address(struct yarn_settings *settings, const char *value)
     return WEFT_OK;
 }
 
+static weft_err set_shelf(struct yarn_settings *settings, const char *value)
+{
+    if (strncmp(value, "hdfs://", 7) != 0)
+        return refuse("shelf", value, "logs can only be kept in HDFS: hdfs://HOST:PORT/DIR");
+    settings->shelf = value;
+    return WEFT_OK;
+}
+
+static weft_err set_attempts(struct yarn_settings *settings, const char *value)
+{
+    uint64_t number = 0;
+    if (!text_read_count(value, ATTEMPTS_MAX, &number))
+        return refuse("attempts", value, "it is a number from 1 to 100");
+    settings->attempts = (uint32_t)number;
+    return WEFT_OK;
+}
+
+static weft_err set_keeper_memory(struct yarn_settings *settings, const char *value)
+{
+    if (!text_read_size(value, &settings->keeper_bytes) || settings->keeper_bytes == 0)
+        return refuse("keeper_memory", value, "a size is written 256M or 1G");
+    return WEFT_OK;
+}
+
+static weft_err set_keeper_cores(struct yarn_settings *settings, const char *value)
+{
+    uint64_t number = 0;
+    if (!text_read_count(value, CORES_MAX, &number))
+        return refuse("keeper_cores", value, "it is a number from 1");
+    settings->keeper_cores = (uint32_t)number;
+    return WEFT_OK;
+}
+
 static const struct {
     const char *name;
     setter_fn *set;
 } table[] = {
-    {"name", set_name},         {"type", set_type},           {"tags", set_tags},
-    {"priority", set_priority}, {"lifetime", set_lifetime},   {"label", set_label},
-    {"viewers", set_viewers},   {"modifiers", set_modifiers}, {"stage", set_stage},
+    {"name", set_name},
+    {"type", set_type},
+    {"tags", set_tags},
+    {"priority", set_priority},
+    {"lifetime", set_lifetime},
+    {"label", set_label},
+    {"viewers", set_viewers},
+    {"modifiers", set_modifiers},
+    {"stage", set_stage},
     {"address", set_address},
+    {"attempts", set_attempts},
+    {"shelf", set_shelf},
+    {"keeper_memory", set_keeper_memory},
+    {"keeper_cores", set_keeper_cores},
 };
 
 enum { COUNT = sizeof table / sizeof *table };

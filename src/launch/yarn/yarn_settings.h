@@ -10,6 +10,11 @@
 //   modifiers=TEXT   who may end it
 //   stage=URL        the directory in HDFS for the program (default hdfs:///user/USER/.weft/bin)
 //   address=HOST     of this machine, by which the containers reach it
+//
+// Of an application that YARN keeps (weft cluster up):
+//   attempts=N       of the process that looks after it (default 2)
+//   keeper_memory=SIZE, keeper_cores=N   of its container
+//   shelf=URL        the directory in HDFS for its state and logs (default hdfs:///user/USER/.weft/runs)
 #ifndef LAUNCH_YARN_YARN_SETTINGS_H
 #define LAUNCH_YARN_YARN_SETTINGS_H
 
@@ -21,7 +26,10 @@ enum { YARN_TAGS_MAX = 10 };
 struct yarn_settings {
     struct yarn_application application;
     const char *stage, *address;  // NULL: the default
-    char *tag_text;               // the list, cut into tags
+    const char *shelf;            // likewise
+    uint32_t attempts, keeper_cores;
+    uint64_t keeper_bytes;
+    char *tag_text;  // the list, cut into tags
     const char *tags[YARN_TAGS_MAX + 1];
 };
 

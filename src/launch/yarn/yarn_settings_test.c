@@ -21,6 +21,10 @@ static void settings_find_their_places(void **state)
                                        "modifiers=a,b c",
                                        "stage=hdfs://nn:1/bin",
                                        "address=edge1",
+                                       "attempts=3",
+                                       "keeper_memory=512M",
+                                       "keeper_cores=2",
+                                       "shelf=hdfs://nn:1/runs",
                                        NULL};
     struct yarn_settings settings;
     (void)state;
@@ -38,6 +42,10 @@ static void settings_find_their_places(void **state)
     assert_string_equal(application->modifiers, "a,b c");
     assert_string_equal(settings.stage, "hdfs://nn:1/bin");
     assert_string_equal(settings.address, "edge1");
+    assert_int_equal(settings.attempts, 3);
+    assert_int_equal(settings.keeper_bytes, 512 << 20);
+    assert_int_equal(settings.keeper_cores, 2);
+    assert_string_equal(settings.shelf, "hdfs://nn:1/runs");
     yarn_settings_fini(&settings);
 }
 
@@ -63,7 +71,9 @@ static void what_cannot_be_is_refused_by_its_name(void **state)
         {"priority", "-1", "from 0"},       {"priority", "x", "from 0"},
         {"lifetime", "soon", "10m"},        {"lifetime", "10ms", "at least 1s"},
         {"stage", "/tmp/x", "hdfs://"},     {"address", "a:1", "without a port"},
-        {"address", ":", "this machine"},
+        {"address", ":", "this machine"},   {"attempts", "0", "1 to 100"},
+        {"shelf", "/x", "hdfs://"},         {"keeper_memory", "much", "256M"},
+        {"keeper_cores", "0", "from 1"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

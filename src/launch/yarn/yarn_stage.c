@@ -16,7 +16,7 @@ enum { PATIENCE_MS = 15000, STEP_BYTES = 1 << 20 };
 // ---- Names -----------------------------------------------------------------------------------------------------
 
 // Node managers have their own default file system, so the URL names ours.
-static weft_err find_default(char *authority, size_t size)
+weft_err yarn_stage_find_default(char *authority, size_t size)
 {
     struct properties properties = {0};
     char value[HDFS_AUTHORITY_BYTES + 20] = "";
@@ -46,7 +46,7 @@ static weft_err name_program(struct yarn_stage *stage, struct hdfs_url *url, str
     if (stage->directory)
         err = hdfs_url_read(stage->directory, url);
     if (!err && !url->authority[0])
-        err = find_default(url->authority, sizeof url->authority);
+        err = yarn_stage_find_default(url->authority, sizeof url->authority);
     if (err)
         return err;
     properties_find_user(user);

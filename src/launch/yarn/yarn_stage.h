@@ -22,6 +22,9 @@ struct yarn_stage {
     bool was_sent;
 };
 
+// The authority of URLs of the HDFS that Hadoop's configuration names. FAILED_PRECONDITION: none, with what to do.
+MUST_CHECK weft_err yarn_stage_find_default(char *authority, size_t size);
+
 // FAILED_PRECONDITION: no HDFS is named, with what to do; UNAVAILABLE: it does not answer.
 MUST_CHECK weft_err yarn_stage_put(struct yarn_stage *stage);
 void yarn_stage_fini(struct yarn_stage *stage);

@@ -22,10 +22,11 @@
 
 enum {
     YARN_TICK_MS = 500,
-    YARN_NEWS_AFTER_MS = 2000,      // a wait that is shorter is not worth a line
-    YARN_REASON_MS = 5000,          // in which YARN says why a container has ended
-    YARN_FORGIVE_MS = 60000,        // a host without an explanation is not used for that long
-    YARN_TRIES_MAX = 3,             // of a place, until its agent has come
+    YARN_NEWS_AFTER_MS = 2000,  // a wait that is shorter is not worth a line
+    YARN_REASON_MS = 5000,      // in which YARN says why a container has ended
+    YARN_FORGIVE_MS = 60000,    // a host without an explanation is not used for that long
+    YARN_TRIES_MAX = 3,         // of a place, until its agent has come
+    YARN_KEPT_PATIENCE_MS = 9 * 60 * 1000,
     YARN_MEMORY_DEFAULT_MB = 1024,  // of a container whose members say nothing
 };
 
@@ -73,7 +74,8 @@ struct yarn {
 
     struct errands *errands;
     struct yarn_stage stage;
-    bool is_staged;
+    bool is_staged, is_rested;  // agents wait for both
+    struct loop_timer *rest;
     weft_err stage_err;
     struct err_kept stage_text;
 

@@ -2,9 +2,13 @@
 
 #include "launch/yarn/yarn_testing.h"
 
+#include "launch/far/far.h"
 #include "launch/far/host_agent.h"
 #include "launch/yarn/yarn.h"
+#include "launch/yarn/yarn_inner.h"
+#include "sys/file/file.h"
 #include "sys/time/clock.h"
+#include "wire/hadoop/token_file.h"
 
 enum { PATIENCE_MS = 20000, MEMBERS_MAX = 4 };
 
@@ -419,6 +423,94 @@ static void what_is_waited_for_is_described(void **state)
     buf_fini(&text);
 }
 
+// ---- Inside of YARN --------------------------------------------------------------------------------------------
+
+static void write_credentials(const char *path)
+{
+    const struct hadoop_secret secret = {weft_text(YARN_INNER_TOKEN),
+                                         weft_text("00112233445566778899aabbccddeeff")};
+    struct token_file file = {0};
+    struct buf bytes = {0};
+    int fd;
+    assert_true(VEC_PUSH(&file.secrets, secret));
+    token_file_write(&bytes, &file);
+    assert_int_equal(file_create_private(path, &fd), WEFT_OK);
+    assert_int_equal(file_write(fd, path, bytes.data, bytes.size), WEFT_OK);
+    file_close(fd);
+    token_file_fini(&file);
+    buf_fini(&bytes);
+}
+
+// The run as weft keep has it, in the directory of its container.
+static void open_inside(struct test *test, const char *container)
+{
+    static const char *const settings[] = {"address=elsewhere", "name=ignored", NULL};
+    const struct launch_options options = {.url = "yarn://127.0.0.1:1/small",
+                                           .loop = test->loop,
+                                           .nursery = test->nursery,
+                                           .wants = two,
+                                           .count = 1,
+                                           .settings = settings,
+                                           .is_kept = true,
+                                           .calls = &calls,
+                                           .owner = test};
+    assert_int_equal(chdir(directory), 0);
+    write_credentials("credentials");
+    setenv("HADOOP_TOKEN_FILE_LOCATION", "credentials", 1);
+    setenv("CONTAINER_ID", container, 1);
+    fake.starts_agents = false;
+    assert_int_equal(launch_open(&launch_yarn, &test->launch, &options), WEFT_OK);
+    assert_int_equal(launch_place_all(test->launch), WEFT_OK);
+}
+
+static void close_inside(void)
+{
+    unlink("credentials");
+    unlink("weft-token");
+    assert_int_equal(chdir("/"), 0);
+    unsetenv("HADOOP_TOKEN_FILE_LOCATION");
+    unsetenv("CONTAINER_ID");
+}
+
+static void inside_of_yarn_the_token_of_the_master_is_used(void **state)
+{
+    struct test *test = *state;
+    open_inside(test, "container_1700000000000_0007_01_000001");
+    assert_string_equal(fake.options.token_file, "credentials");
+    assert_true(fake.options.patience_ms <
+                10 * 60 * 1000);  // YARN's own, before it starts another attempt
+    assert_true(fake.options.patience_ms > 0);
+    assert_int_equal(access("weft-token", R_OK), 0);
+    grant(0);
+    AWAIT(test, fake.launched == 1);
+    assert_non_null(strstr(fake.commands[0],
+                           "--join 127.0.0.1:"));  // not the address of the machine that sent it
+    close_inside();
+}
+
+static void elapsed(void *owner)
+{
+    *(bool *)owner = true;
+}
+
+static void a_second_attempt_waits_until_the_first_one_is_gone(void **state)
+{
+    struct test *test = *state;
+    bool is_later = false;
+    open_inside(test, "container_1700000000000_0007_02_000001");
+    assert_non_null(strstr(test->news, "this is attempt 2"));
+    const uint64_t begun_ns = clock_now_ns();
+    grant(0);
+    struct loop_timer *timer =
+        loop_timer_new(test->loop, FAR_LOST_REST_MS - 1000, 0, elapsed, &is_later);
+    AWAIT(test, is_later);
+    assert_int_equal(fake.launched, 0);
+    AWAIT(test, fake.launched == 1);
+    assert_true(clock_now_ns() - begun_ns >= (uint64_t)(FAR_LOST_REST_MS - 500) * 1000000);
+    loop_timer_free(timer);
+    close_inside();
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4)
@@ -438,6 +530,8 @@ int main(int argc, char **argv)
         TEST(a_move_that_cannot_be_is_reported),
         TEST(an_application_that_a_person_kills_was_interrupted),
         TEST(what_is_waited_for_is_described),
+        TEST(inside_of_yarn_the_token_of_the_master_is_used),
+        TEST(a_second_attempt_waits_until_the_first_one_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
