@@ -9,7 +9,6 @@
 #include "launch/far/host_agent.h"
 #include "launch/yarn/yarn_inner.h"
 #include "launch/yarn/yarn_state.h"
-#include "sys/time/clock.h"
 #include "wire/hadoop/token_file.h"
 
 static struct yarn *yarn_of(struct launch *launch)
@@ -240,7 +239,6 @@ static void tick(void *owner)
 static weft_err place(struct launch *launch)
 {
     struct yarn *yarn = yarn_of(launch);
-    yarn->begun_ns = clock_now_ns();
     weft_err err = open_master(yarn);
     if (!err)
         err = rest(yarn);

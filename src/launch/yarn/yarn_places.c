@@ -133,6 +133,7 @@ static weft_err ask(struct yarn *yarn, size_t from, size_t count)
         want.label = need->constraint;
         err = yarn_master_ask(yarn->master, &want, &number);
     }
+    yarn->begun_ns = clock_now_ns();
     for (size_t i = from; !err && i < from + count; i++) {
         yarn->places[i].state = YARN_ASKED;
         yarn->places[i].ask = number;

@@ -80,7 +80,7 @@ struct yarn {
     struct err_kept stage_text;
 
     struct loop_timer *tick;
-    uint64_t begun_ns;
+    uint64_t begun_ns;     // when a container was asked for last
     VEC(char *) excluded;  // hosts
     uint64_t excluded_ns;  // when the last one was
     VEC(char *) retired;   // texts of containers that members have left
