@@ -29,10 +29,13 @@ static void fake_new_app(weft_bytes request, struct fake_answer *answer)
 static void fake_submit(weft_bytes request, struct fake_answer *answer)
 {
     const Hadoop__Nothing nothing = HADOOP__NOTHING__INIT;
+    struct yarn_maker maker = {0};
     Hadoop__Submit *submit = fake_read(&request, &hadoop__submit__descriptor);
     if (!submit->submission->context)
         fake_refuse(answer, "java.lang.NullPointerException", "");
     snprintf(fake.queue, sizeof fake.queue, "%s", submit->submission->queue);
+    yarn_free(fake.submission);
+    fake.submission = yarn_make_copy(&maker, submit->submission);
     fake.is_submitted = true;
     fake.submissions++;
     if (!fake.state)
@@ -57,10 +60,35 @@ static void fake_report(weft_bytes request, struct fake_answer *answer)
     report->report->has_state = true;
     report->report->state = fake.state;
     report->report->diagnostics = yarn_make_text(&maker, fake.diagnostics);
+    report->report->host = yarn_make_text(&maker, fake.is_registered ? "master" : "N/A");
+    report->report->has_port = report->report->has_final_status = true;
+    report->report->port = fake.is_registered ? 4711 : -1;
+    report->report->final_status = fake.final;
     if (!fake.token_is_late && fake.state < YARN_APP_FINISHED)
         report->report->master_token = fake_make_token(&maker, FAKE_MASTERS, fake.key);
     fake_put(answer, report);
     yarn_free(report);
+}
+
+static void fake_list(weft_bytes request, struct fake_answer *answer)
+{
+    static const int states[] = {YARN_APP_RUNNING, YARN_APP_ACCEPTED, YARN_APP_KILLED};
+    struct yarn_maker maker = {0};
+    Hadoop__GetReports *get = fake_read(&request, &hadoop__get_reports__descriptor);
+    Hadoop__ReportsAnswer *reports = yarn_make(&maker, &hadoop__reports_answer__descriptor);
+    for (int i = 0; i < 3; i++) {
+        const struct yarn_app_id app = {fake_app.timestamp, i + 1};
+        Hadoop__AppReport *one = yarn_make_next(&maker, &hadoop__app_report__descriptor,
+                                                &reports->reports, &reports->n_reports);
+        one->app = yarn_make_app(&maker, &app);
+        one->type = yarn_make_text(&maker, get->n_types ? get->types[0] : "any");
+        one->has_state = true;
+        one->state = states[i];
+        yarn_make_next_text(&maker, "tag", &one->tags, &one->n_tags);
+    }
+    fake_put(answer, reports);
+    yarn_free(get);
+    yarn_free(reports);
 }
 
 static void fake_kill(weft_bytes request, struct fake_answer *answer)
@@ -83,6 +111,15 @@ static void fake_nodes(weft_bytes request, struct fake_answer *answer)
     node->node = yarn_make(&maker, &hadoop__node_id__descriptor);
     node->node->host = yarn_make_text(&maker, "127.0.0.1");
     node->rack = yarn_make_text(&maker, "/rack");
+    node->capability = fake_make_resource(&maker, 8192, 16);
+    Hadoop__ResourceValue *gpu =
+        yarn_make_next(&maker, &hadoop__resource_value__descriptor, &node->capability->others,
+                       &node->capability->n_others);
+    gpu->name = yarn_make_text(&maker, "yarn.io/gpu");
+    gpu->has_value = true;
+    gpu->value = 2;
+    yarn_make_next_text(&maker, "x", &node->labels, &node->n_labels);
+    yarn_make_next_text(&maker, "y", &node->labels, &node->n_labels);
     fake_put(answer, nodes);
     yarn_free(nodes);
 }

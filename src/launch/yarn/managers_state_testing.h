@@ -73,6 +73,7 @@ static struct {
     char final_text[200];
     char diagnostics[200];
     char queue[100], user[100];
+    Hadoop__Submission *submission;
     bool token_is_late;
     int submissions, registrations, kills;
     // The scheduler.

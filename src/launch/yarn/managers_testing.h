@@ -11,17 +11,12 @@ static const struct {
     const char *method;
     void (*serve)(weft_bytes, struct fake_answer *);
 } fake_methods[] = {
-    {"getNewApplication", fake_new_app},
-    {"submitApplication", fake_submit},
-    {"getApplicationReport", fake_report},
-    {"forceKillApplication", fake_kill},
-    {"getClusterNodes", fake_nodes},
-    {"getQueueInfo", fake_queue},
-    {"registerApplicationMaster", fake_register},
-    {"allocate", fake_allocate},
-    {"finishApplicationMaster", fake_finish},
-    {"startContainers", fake_start},
-    {"stopContainers", fake_stop},
+    {"getNewApplication", fake_new_app},   {"submitApplication", fake_submit},
+    {"getApplicationReport", fake_report}, {"forceKillApplication", fake_kill},
+    {"getApplications", fake_list},        {"getClusterNodes", fake_nodes},
+    {"getQueueInfo", fake_queue},          {"registerApplicationMaster", fake_register},
+    {"allocate", fake_allocate},           {"finishApplicationMaster", fake_finish},
+    {"startContainers", fake_start},       {"stopContainers", fake_stop},
 };
 
 static struct fake_fault *fake_find_fault(const char *method)
@@ -207,6 +202,7 @@ static void fake_end(void)
     for (size_t i = 0; i < fake.connections; i++)
         thread_join(&fake.threads[i]);
     buf_fini(&fake.last_answer);
+    yarn_free(fake.submission);
     mutex_fini(&fake.mutex);
 }
 
