@@ -118,6 +118,33 @@ TF_CONFIG=old WEFT_ROLE=old try run --role files=1 --role map=3 python3 server.p
 check "members listen at their addresses and find each other" [ "$code" = 0 ]
 check "all see the same cluster" [ "$(sed 's/^.*| //' "$out" | sort -u | wc -l)/$(wc -l <"$out")" = 1/4 ]
 
+cat >sharing.py <<'END'
+import errno, json, os, socket, sys
+config = json.loads(os.environ["TF_CONFIG"])
+host, port = config["cluster"]["a"][0].rsplit(":", 1)
+try:
+    socket.socket().bind((host, int(port)))
+    sys.exit("the port is not held")
+except OSError as error:
+    assert error.errno == errno.EADDRINUSE, error
+server = socket.socket()
+server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+server.bind((host, int(port)))
+server.listen()
+socket.create_connection((host, int(port)))
+server.accept()
+first = not os.path.exists("restarted")
+open("restarted", "w").close()
+sys.exit(9 if first else 0)
+END
+for value in true 1; do
+    rm -f restarted
+    try run --role a=1 --restart 1 --env TF_GRPC_REUSE_PORT=$value python3 sharing.py
+    check "TF_GRPC_REUSE_PORT=$value: a port is held until the end, also of a member that is started again" is "$code" 0
+done
+try run --role a=1 --env TF_GRPC_REUSE_PORT=false python3 sharing.py
+check "else it is not held" grep -q 'the port is not held' "$err" "$out"
+
 port=$(free_ports 1)
 echo "{\"files\": [\"localhost:$port\"], \"map\": [\"127.0.0.1:0\"]}" >here.json
 try run --cluster here.json --no-prefix sh -c 'test $WEFT_ROLE = files && echo "$TF_CONFIG"'

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "sys/net/ports.h"
@@ -269,6 +270,27 @@ static const char **make_environment(const char *const *set)
     return list;
 }
 
+// Servers of TensorFlow bind with SO_REUSEPORT where this says so.
+static bool shares_port(const char *const *environment)
+{
+    static const char name[] = "TF_GRPC_REUSE_PORT=";
+    for (size_t i = 0; environment[i]; i++) {
+        const char *value = environment[i] + sizeof name - 1;
+        if (strncmp(environment[i], name, sizeof name - 1) == 0)
+            return strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0;
+    }
+    return false;
+}
+
+// The first one is the member's address. It can stay ours beside the member, also while the member is started again; the others
+// are for programs of whom nothing is known.
+static void release_ports(struct member *member, const char *const *environment)
+{
+    const bool is_shared = shares_port(environment) && port_share(&member->holds[0]);
+    for (size_t k = is_shared; k < LAUNCH_PORTS_MAX; k++)
+        port_release(&member->holds[k]);
+}
+
 static weft_err start_process(struct member *member, const struct launch_start *start,
                               const char *const *environment)
 {
@@ -298,8 +320,7 @@ static weft_err start_process(struct member *member, const struct launch_start *
         memcpy(arguments + 4, start->arguments, count * sizeof *arguments);
         spec.arguments = arguments;
     }
-    for (size_t k = 0; k < LAUNCH_PORTS_MAX; k++)
-        port_release(&member->holds[k]);
+    release_ports(member, environment);
     const weft_err err = nursery_start(member->local->options.nursery, &spec, &member->child);
     free(arguments);
     buf_fini(&script);

@@ -126,6 +126,15 @@ weft_err port_hold(struct port_hold *hold, const char *host, uint16_t port)
     return refuse(host, port);
 }
 
+bool port_share(struct port_hold *hold)
+{
+    const int on = 1;
+    if (hold->fd >= 0 && setsockopt(hold->fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) == 0)
+        return true;
+    port_release(hold);
+    return false;
+}
+
 void port_release(struct port_hold *hold)
 {
     if (hold->fd >= 0)

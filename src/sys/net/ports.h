@@ -22,6 +22,10 @@ MUST_CHECK weft_err port_choose(struct port_hold *hold, uint16_t *port);
 // no address; UNAVAILABLE: a program listens there already. Looks the host up, which may take its time.
 MUST_CHECK weft_err port_hold(struct port_hold *hold, const char *host, uint16_t port);
 
+// From now on, programs of the same user that bind with SO_REUSEPORT have the port beside the one who holds it, and no others do.
+// Connections are those of the program that listens. False: the system cannot do that, and the port is released.
+bool port_share(struct port_hold *hold);
+
 void port_release(struct port_hold *hold);
 
 #endif

@@ -39,6 +39,33 @@ static void a_chosen_port_is_held_until_it_is_released(void **state)
     close(fd);
 }
 
+static void a_shared_port_is_for_those_who_share_it_too(void **state)
+{
+    (void)state;
+    struct port_hold hold;
+    uint16_t port = 0;
+    const int on = 1;
+    assert_int_equal(port_choose(&hold, &port), WEFT_OK);
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const struct sockaddr *at = (const struct sockaddr *)&address;
+    const int sharing = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(setsockopt(sharing, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on), 0);
+    assert_int_equal(bind(sharing, at, sizeof address), -1);
+    assert_true(port_share(&hold));
+    assert_int_equal(listen_at(port), -1);
+    assert_int_equal(bind(sharing, at, sizeof address), 0);
+    assert_int_equal(listen(sharing, 1), 0);
+    assert_int_equal(connect(client, at, sizeof address), 0);
+    const int guest = accept(sharing, NULL, NULL);
+    assert_true(guest >= 0);
+    close(guest);
+    close(client);
+    close(sharing);
+    port_release(&hold);
+    assert_false(port_share(&hold));
+}
+
 static void many_chosen_ports_are_all_different(void **state)
 {
     (void)state;
@@ -84,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chosen_port_is_held_until_it_is_released),
+        cmocka_unit_test(a_shared_port_is_for_those_who_share_it_too),
         cmocka_unit_test(many_chosen_ports_are_all_different),
         cmocka_unit_test(a_port_where_somebody_listens_is_refused),
         cmocka_unit_test(another_machine_is_told),
