@@ -130,6 +130,7 @@ struct world {
     VEC(struct sched_attempt) stuck;
     VEC(uint32_t) places_of_holders;
     uint32_t last_holder, last_file, round;
+    uint32_t home_count;  // 0: it is not known where inputs are
     struct totals *totals;
 };
 

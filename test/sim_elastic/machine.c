@@ -88,7 +88,10 @@ static void begin_process(struct machine *machine, uint32_t number)
     machine->opened = 0;
     clear_slots(machine);
     say(machine,
-        (struct frame){.event = {.type = EVENT_WORKER_READY, .slot_count = machine->slot_count}});
+        (struct frame){
+            .event = {.type = EVENT_WORKER_READY,
+                      .slot_count = machine->slot_count,
+                      .home = world.home_count ? machine->place % (world.home_count + 1) : 0}});
 }
 
 // As the worker checks it: no task twice in one process.

@@ -18,7 +18,8 @@
 static void take_event(struct sched *sched, const struct sched_event *event);
 static void take_worker_event(struct sched *sched, struct worker *worker,
                               const struct sched_event *event);
-static void take_ready(struct sched *sched, struct worker *worker, uint32_t slot_count);
+static void take_ready(struct sched *sched, struct worker *worker, uint32_t slot_count,
+                       uint32_t home);
 static void take_restored(struct sched *sched, const struct sched_attempt *at);
 static void take_verdict(struct sched *sched, const struct sched_event *event);
 
@@ -163,7 +164,8 @@ static void take_worker_event(struct sched *sched, struct worker *worker,
 {
     switch (event->type) {
     case EVENT_WORKER_READY:
-        return take_ready(sched, worker, event->slot_count);
+        return take_ready(sched, worker, event->slot_count,
+                          event->home ? event->home - 1 : HOMES_NONE);
     case EVENT_TASK_HELD:
         return sched_take_held(sched, worker, &event->at);
     case EVENT_TASK_FAILED:
@@ -209,13 +211,15 @@ static void start_workers(struct sched *sched)
         sched_start_worker(sched, &sched->workers[sched->to_start++]);
 }
 
-static void take_ready(struct sched *sched, struct worker *worker, uint32_t slot_count)
+static void take_ready(struct sched *sched, struct worker *worker, uint32_t slot_count,
+                       uint32_t home)
 {
     ASSERT(slot_count >= 1 && slot_count <= sched->slots_max);
     if (worker->state != WORKER_STARTING)
         return;
     worker->state = WORKER_READY;
     worker->slot_count = slot_count;
+    worker->home = home;
     worker->opened = worker->planned = 0;
     worker->is_reducing = worker->is_outdated = false;
     worker->is_silent = worker->is_leaving = false;
@@ -362,12 +366,30 @@ static void run_suspect(struct sched *sched, enum sched_kind kind)
     }
 }
 
+// Gives the free slots with so many attempts in their queues the tasks that are at home where they are, as far as there are any. A slot
+// that gets none is the next one's to fill, so all that is looked at is made use of.
+static void run_at_home(struct sched *sched, enum sched_kind kind, uint32_t depth)
+{
+    const struct task_set *set = &current(sched)->sets[kind];
+    uint32_t id = set->homes.home_count > 0 ? bits_lowest(&sched->free_slots[depth]) : BITS_NONE;
+    for (; id != BITS_NONE && has_room(sched) && bits_lowest(&set->pending) != BITS_NONE;
+         id = bits_next(&sched->free_slots[depth], id + 1)) {
+        const uint32_t home = sched->workers[id % sched->worker_max].home;
+        const uint32_t task = homes_lowest(&set->homes, home);
+        if (depth > 0 && set->counts[SCHED_PENDING] < sched->slot_count)
+            return;
+        if (task != BITS_NONE && !is_still_there(sched, kind, task, id))
+            run(sched, kind, task, id);
+    }
+}
+
 // Fills the queues: all first places before any second one. The last tasks are not queued after
 // others, where they could wait long while another slot has nothing to do.
 static void fill_queues(struct sched *sched, enum sched_kind kind)
 {
     const struct task_set *set = &current(sched)->sets[kind];
     for (uint32_t depth = 0; depth < SCHED_QUEUE_MAX; depth++) {
+        run_at_home(sched, kind, depth);
         for (;;) {
             const uint32_t task = bits_lowest(&set->pending);
             const uint32_t id = bits_lowest(&sched->free_slots[depth]);

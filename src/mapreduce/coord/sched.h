@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "mapreduce/coord/homes.h"
 #include "mapreduce/slot_page.h"
 
 enum {
@@ -78,6 +79,10 @@ struct sched_plan {
     // Workers are on machines that come and go: START_WORKER may wait for one without limit. One that fails is killed, and its
     // place is for another; whatever is lost with machines, the job does not fail by it.
     bool is_elastic;
+
+    // The machines that have the input of each map task of stage 0; copied. NULL: not known.
+    const struct task_homes *homes;
+    uint32_t home_count;
 };
 
 // One attempt.
@@ -129,6 +134,7 @@ struct sched_event {
     enum sched_event_type type;
     uint32_t worker;
     uint32_t slot_count;  // 1..SLOTS_MAX
+    uint32_t home;        // WORKER_READY: where it is, plus 1; 0: at none of the homes of tasks
     struct sched_attempt at;
     weft_err code;
     bool is_final;  // TASK_FAILED: trying again cannot help
@@ -187,7 +193,8 @@ void sched_free(struct sched *sched);
 // beginning a stage, or going back to one, costs O(workers).
 //
 // The rules, beyond the way of a stage drawn above:
-// - The lowest pending task goes first. Slots get their first task before any gets a second, and a
+// - The lowest pending task goes first; but where homes are known, first each free slot gets the lowest one that is at home there,
+//   and then those that are left get any: no slot waits for a task of its home. Slots get their first task before any gets a second, and a
 //   second only while there are at least as many pending tasks as slots: the last ones go to a slot
 //   that is free; of several workers to those whose slot has the lowest number. Slots are sealed
 //   when no map task is pending or running, and again if a seal loses some. A stage is opened at

@@ -51,7 +51,8 @@ static bool stages_init(struct sched *sched, const struct sched_plan *plan, uint
         if (!is_ok)
             return false;
     }
-    return true;
+    return !plan->homes ||
+           task_set_give_homes(&sched->stages[0].sets[SCHED_MAP], plan->homes, plan->home_count);
 }
 
 static bool workers_init(struct sched *sched, const struct sched_plan *plan)

@@ -55,6 +55,7 @@ struct worker {
     bool is_silent, is_leaving;
     uint32_t loser_count;  // slots that have one, of samples or of maps for a reduce
     uint32_t slot_count;
+    uint32_t home;                                               // HOMES_NONE: at none
     uint32_t busy_count;                                         // attempts in its queues
     uint32_t holding_count, sealing_count, checkpointing_count;  // slots
     uint32_t opened, planned;  // the last stage it was sent, plus 1; 0: none

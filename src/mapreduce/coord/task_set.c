@@ -8,6 +8,18 @@ static void task_set_file(struct task_set *set, uint32_t number)
     const bool is_pending = task->state == SCHED_PENDING;
     bits_set(&set->pending, number, is_pending && !task->is_suspect);
     bits_set(&set->pending_suspects, number, is_pending && task->is_suspect);
+    if (set->homes.home_count > 0)
+        homes_set(&set->homes, number, is_pending && !task->is_suspect);
+}
+
+bool task_set_give_homes(struct task_set *set, const struct task_homes *of_tasks,
+                         uint32_t home_count)
+{
+    if (!homes_init(&set->homes, of_tasks, set->count, home_count))
+        return false;
+    for (uint32_t number = 0; number < set->count; number++)
+        task_set_file(set, number);
+    return true;
 }
 
 bool task_set_init(struct task_set *set, struct task *all, uint32_t first, uint32_t count)
@@ -28,6 +40,7 @@ bool task_set_init(struct task_set *set, struct task *all, uint32_t first, uint3
 
 void task_set_fini(struct task_set *set)
 {
+    homes_fini(&set->homes);
     bits_fini(&set->pending);
     bits_fini(&set->pending_suspects);
 }

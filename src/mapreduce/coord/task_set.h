@@ -5,6 +5,7 @@
 #define MAPREDUCE_COORD_TASK_SET_H
 
 #include "mapreduce/coord/bits.h"
+#include "mapreduce/coord/homes.h"
 #include "mapreduce/coord/sched.h"
 
 struct task {
@@ -29,7 +30,12 @@ struct task_set {
     uint32_t counts[SCHED_STATE_COUNT];
     uint32_t suspect_count;
     struct bits pending, pending_suspects;  // every pending task is in one of them
+    struct homes homes;  // those of `pending` by where they are best done; empty: it is not known
 };
+
+// Where its tasks are best done. False when out of memory.
+MUST_CHECK bool task_set_give_homes(struct task_set *set, const struct task_homes *of_tasks,
+                                    uint32_t home_count);
 
 // All tasks pending. False when out of memory; the set can be given to task_set_fini either way.
 MUST_CHECK bool task_set_init(struct task_set *set, struct task *all, uint32_t first,
