@@ -1,6 +1,7 @@
 // Which implementation of the port a name belongs to.
 
 #include "store/hdfs/input.h"
+#include "store/hdfs/locate.h"
 #include "store/hdfs/place.h"
 #include "store/hdfs/url.h"
 #include "store/store.h"
@@ -42,4 +43,16 @@ weft_err store_open_place(const char *url, uint32_t patience_ms, struct store_pl
 {
     *place = NULL;
     return stores[find_store(url)].open_place(url, patience_ms, place);
+}
+
+weft_err store_locate(struct store_locator *locator, const char *path, store_stretch_fn *take,
+                      void *owner)
+{
+    return hdfs_is_url(path) ? hdfs_locate(&locator->hdfs, path, take, owner) : WEFT_OK;
+}
+
+void store_locator_fini(struct store_locator *locator)
+{
+    hdfs_locator_free(locator->hdfs);
+    locator->hdfs = NULL;
 }

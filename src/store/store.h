@@ -15,6 +15,7 @@
 #include "sys/file/file.h"
 
 struct hdfs_input;
+struct hdfs_locator;
 struct lent;
 struct store_file;
 
@@ -67,6 +68,31 @@ static inline void store_close(struct store_file *file)
         file->calls->close(file);
     file->calls = NULL;
 }
+
+// ---- Where bytes are -----------------------------------------------------------------------------------
+
+// By its name and by its number, as the store knows them; "": it does not.
+struct store_machine {
+    const char *name, *number;
+};
+
+// Borrowed.
+struct store_stretch {
+    uint64_t begin, end;                   // of the file
+    const struct store_machine *machines;  // each of which has all of it
+    size_t count;
+};
+typedef weft_err store_stretch_fn(void *owner, const struct store_stretch *stretch);
+
+// Keeps connections from one file to the next.
+struct store_locator {
+    struct hdfs_locator *hdfs;
+};
+
+// Calls take with each stretch of a file whose place is known; of a file on this machine there is none. Thread: one.
+MUST_CHECK weft_err store_locate(struct store_locator *locator, const char *path,
+                                 store_stretch_fn *take, void *owner);
+void store_locator_fini(struct store_locator *locator);  // zeroed is fine
 
 // ---- Places of answers ---------------------------------------------------------------------------------
 

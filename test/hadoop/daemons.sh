@@ -77,13 +77,14 @@ properties() {
     echo '</configuration>'
 }
 
-# configure_data_node NUMBER: its own directory and ports, and all of the rest.
+# configure_data_node NUMBER [NAME]: its own directory and ports, and all of the rest.
 configure_data_node() {
     local at=$hadoop/conf-datanode$1 port=$((HADOOP_PORTS + 10 * $1))
     mkdir -p "$at/webapps/datanode"
     cp "$HADOOP_CONF_DIR/core-site.xml" "$HADOOP_CONF_DIR/log4j.properties" "$at"
     properties "${common[@]}" "dfs.datanode.data.dir=file://$hadoop/data$1" "dfs.datanode.address=127.0.0.1:$port" \
-        "dfs.datanode.http.address=127.0.0.1:$((port + 1))" "dfs.datanode.ipc.address=127.0.0.1:$((port + 2))" >"$at/hdfs-site.xml"
+        "dfs.datanode.http.address=127.0.0.1:$((port + 1))" "dfs.datanode.ipc.address=127.0.0.1:$((port + 2))" \
+        "dfs.datanode.hostname=${2:-127.0.0.1}" >"$at/hdfs-site.xml"
 }
 
 log_settings() {

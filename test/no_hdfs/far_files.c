@@ -1,6 +1,7 @@
 // For simulated worlds without HDFS: jobs there read files of their machines. Linked instead of src/store/hdfs/input.c.
 
 #include "store/hdfs/input.h"
+#include "store/hdfs/locate.h"
 #include "store/hdfs/place.h"
 
 weft_err hdfs_input_open(const char *url, const char *name, struct store_file *file)
@@ -27,6 +28,18 @@ bool hdfs_is_pattern(const char *url)
 {
     (void)url;
     return false;
+}
+
+weft_err hdfs_locate(struct hdfs_locator **locator, const char *url, store_stretch_fn *take,
+                     void *owner)
+{
+    (void)locator, (void)take, (void)owner;
+    return err_set(WEFT_UNIMPLEMENTED, "%s: there is no HDFS in this world", url);
+}
+
+void hdfs_locator_free(struct hdfs_locator *locator)
+{
+    (void)locator;
 }
 
 weft_err hdfs_place_open(const char *url, uint32_t patience_ms, struct store_place **place)

@@ -366,8 +366,8 @@ static void run_suspect(struct sched *sched, enum sched_kind kind)
     }
 }
 
-// Gives the free slots with so many attempts in their queues the tasks that are at home where they are, as far as there are any. A slot
-// that gets none is the next one's to fill, so all that is looked at is made use of.
+// Gives free slots, with `depth` attempts in their queues, the tasks that are at home where they are, as far as there are any. A slot
+// without one is filled by the caller, so no slot is looked at in vain.
 static void run_at_home(struct sched *sched, enum sched_kind kind, uint32_t depth)
 {
     const struct task_set *set = &current(sched)->sets[kind];

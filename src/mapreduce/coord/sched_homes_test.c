@@ -45,7 +45,7 @@ static void a_slot_does_not_wait_for_tasks_of_its_home(void **state)
     job_with_homes(2);
     assert_string_equal(ready_at(1, NO, 3), "open0#1 plan0#1 m0.1@0#1 m1.1@1#1 m2.1@2#1 "
                                             "m3.1@0#1");
-    // All that is left is its own; it gets the others, too.
+    // The one of its home first, and the others, too.
     assert_string_equal(ready_at(2, 2, 2), "open0#2 plan0#2 m5.1@0#2 m4.1@1#2");
 }
 

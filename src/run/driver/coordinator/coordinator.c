@@ -60,6 +60,8 @@ static weft_err make_sched(struct coordinator *coordinator)
                                    .worker_count = plan->worker_count,
                                    .max_attempts = coordinator->plan->options->max_attempts,
                                    .is_elastic = run_plan_is_far(plan),
+                                   .homes = coordinator->machines.homes,
+                                   .home_count = (uint32_t)coordinator->machines.all.count,
                                    .asks_before_failing = true};
     coordinator->sched = sched_new(&all);
     free(stages);
@@ -81,7 +83,10 @@ static weft_err prepare_clients(struct coordinator *coordinator)
         code = package_serve(coordinator->package, coordinator->files);
     if (code != WEFT_OK)
         return code;
-    code = holdings_init(&coordinator->holdings, plan);
+    if (!plan->options->dry_run)
+        code = machines_find(&coordinator->machines, plan);
+    if (code == WEFT_OK)
+        code = holdings_init(&coordinator->holdings, plan);
     return code == WEFT_OK ? lender_read_heads(plan) : code;
 }
 
@@ -548,5 +553,6 @@ void coordinator_free(struct coordinator *coordinator)
     tally_fini(&coordinator->tally);
     free(coordinator->actions);
     sched_free(coordinator->sched);
+    machines_fini(&coordinator->machines);
     free(coordinator);
 }

@@ -17,6 +17,7 @@
 #include "run/driver/bad/probe.h"
 #include "run/driver/coordinator/coordinator.h"
 #include "run/driver/coordinator/lateness.h"
+#include "run/driver/machines.h"
 #include "run/driver/messages.h"
 #include "run/driver/resume/resume.h"
 #include "run/driver/server/arrivals.h"
@@ -105,6 +106,7 @@ struct coordinator {
     // Where clients do the work.
     struct clients *clients;  // NULL: workers of our own do it
     struct holdings holdings;
+    struct machines machines;  // that have inputs
     struct arrivals *arrivals;
     struct shared_parts *shared_parts;  // NULL: all of the answer comes to us
     struct handovers *handovers;

@@ -38,12 +38,26 @@ void coordinator_lose_holder(struct worker_place *place)
 
 // ---- Waiting for them -----------------------------------------------------------------------------
 
+// Where its client is among the machines that have inputs; 0: on none of them.
+static uint32_t find_home(const struct worker_place *place)
+{
+    const struct coordinator *coordinator = place->coordinator;
+    const uint32_t holder = agent_holder(&place->agent);
+    Weft__FarFile far = WEFT__FAR_FILE__INIT;
+    if (!coordinator->clients || coordinator->machines.all.count == 0)
+        return 0;
+    clients_fill_place(coordinator->clients, holder, &far);
+    return machines_of_client(&coordinator->machines, clients_name(coordinator->clients, holder),
+                              far.address);
+}
+
 void coordinator_tell_ready(struct worker_place *place)
 {
     struct coordinator *coordinator = place->coordinator;
     const struct sched_event event = {.type = EVENT_WORKER_READY,
                                       .worker = place->worker,
-                                      .slot_count = agent_slot_count(&place->agent)};
+                                      .slot_count = agent_slot_count(&place->agent),
+                                      .home = find_home(place)};
     place->is_ready_kept = coordinator->awaits_returns;
     if (!place->is_ready_kept)
         coordinator_step(coordinator, &event);
