@@ -186,6 +186,7 @@ def test_servers_that_never_end_are_stopped(capfd):
     assert time.monotonic() - begun < 60
     err = capfd.readouterr().err
     assert "ps:0" in err and "FAILED" not in err and "KILLED" not in err
+    assert metrics.total_training_duration == metrics.train_eval_time_per_node["chief:0"] is not None
     assert metrics.container_duration["ps:0"] and metrics.train_eval_time_per_node["ps:0"] is None
 
 

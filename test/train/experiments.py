@@ -1,11 +1,11 @@
 """Programs for tf-yarn, with the import changed: a function that is called in each task. `experiments.py mirrored|servers|ddp` runs one of them by
-run_on_yarn, with the environment of this Python, where WEFT_ON says. Each learns the weights 1, 2, 3 and fails when it does not get near them."""
+run_on_yarn, with the environment of this Python or that of PYENV, where WEFT_ON says. Each learns the weights 1, 2, 3 and fails when it does not get near them."""
 import os
 import sys
 
 from weft.tf_yarn import TaskSpec, report_metric, run_on_yarn
 
-SIZE = {"memory": "512 MiB", "vcores": 1}
+SIZE = {"memory": os.environ.get("TASK_MEMORY", "512 MiB"), "vcores": 1}
 
 
 def mirrored():
@@ -47,11 +47,13 @@ if __name__ == "__main__":
     here = os.path.dirname(os.path.abspath(__file__))
     worker, specs = TaskSpec(**SIZE, instances=2), {}
     if sys.argv[1] == "servers":
-        specs = {"chief": TaskSpec(**SIZE), "ps": TaskSpec(**SIZE), "evaluator": TaskSpec(**SIZE)}
+        specs = {"chief": TaskSpec(**SIZE), "ps": TaskSpec(**SIZE), "evaluator": TaskSpec(**SIZE),
+                 "tensorboard": TaskSpec(**SIZE, tb_model_dir=os.environ["CHECKPOINTS"], tb_termination_timeout_seconds=10)}
     if sys.argv[1] == "ddp":
         from weft.tf_yarn.pytorch import run_on_yarn
-        worker = TaskSpec("512 MiB", 2, instances=2, nb_proc_per_worker=2)
+        worker = TaskSpec(SIZE["memory"], 2, instances=2, nb_proc_per_worker=2)
     metrics = run_on_yarn(globals()[sys.argv[1]], {**specs, "worker": worker},
+                          pyenv_zip_path=os.environ.get("PYENV"),
                           files={name: os.path.join(here, name) for name in ("mirrored.py", "servers.py")},
                           env={name: os.environ[name] for name in ("CHECKPOINTS", "CUDA_VISIBLE_DEVICES") if name in os.environ})
-    print("trained:", metrics.total_training_duration is not None)
+    assert metrics.total_training_duration is not None

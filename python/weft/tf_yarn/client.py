@@ -22,7 +22,7 @@ from .metrics import EvaluatorMonitor, Metrics
 from .task import TF_YARN_N_TRY, in_task
 from .topologies import NodeLabel, TaskSpec, check_task_specs
 from .travelling import library, write_experiment
-from .watch import Watch
+from .watch import Watch, plain
 
 DEFAULT_ON = "yarn:"
 FOLDER = "weft-run"  # in the directory of a task
@@ -176,7 +176,8 @@ class Try:
 
     def __init__(self, plan: "Plan", number: int) -> None:
         self.plan, self.number = plan, number
-        self.watch = Watch(plan.task_specs, self)
+        awaited = {role for role in plan.task_specs if is_awaited(role, plan.task_specs)}
+        self.watch = Watch(plan.task_specs, self, awaited)
         self.logs: Dict[str, List[str]] = {}
         self.rest = {1: b"", 2: b""}
 
@@ -199,7 +200,7 @@ class Try:
         tracker = self.plan.tracker
         try:
             if found["key"] == "metric":
-                name, value = str(found["name"]), float(found["value"])
+                name, value = plain(found["name"]), float(found["value"])
                 text = self.plan.monitor.line(member.task, name, value) if member.role == "evaluator" else None
                 if text:
                     say(text)

@@ -41,7 +41,8 @@ class Member:
 class Watch:
     """Takes events, in their order. `calls` has line(member, text), news(text) and fact(member, report)."""
 
-    def __init__(self, task_specs, calls):
+    def __init__(self, task_specs, calls, awaited=None):
+        self.awaited = set(task_specs) if awaited is None else awaited  # roles whose members end by themselves
         self.calls, self.end, self.has_begun, self.first_failure, self.error_lines, self.why = calls, None, False, None, [], ""
         self.members = {}
         for role, spec in task_specs.items():
@@ -126,12 +127,12 @@ class Watch:
     def metrics(self):
         containers, nodes, totals = {}, {}, {"training": [], "evaluation": []}
         for task, members in self.by_task().items():
-            seconds = [member.seconds for member in members]
+            seconds = [member.seconds if member.begun else None for member in members]
             containers[task] = None if None in seconds else timedelta(seconds=max(seconds))
             spans = [member.training() for member in members]
             nodes[task] = None if None in spans else span_of(spans)
             group = {"chief": "training", "worker": "training", "evaluator": "evaluation"}.get(members[0].role)
-            if group:
+            if group and members[0].role in self.awaited:
                 totals[group] += spans
         return Metrics(span_of(totals["training"]), span_of(totals["evaluation"]), containers, nodes)
 
