@@ -39,7 +39,7 @@ struct fake_port {
     struct thread thread;
 };
 
-enum fake_kind { FAKE_LOSE_REQUEST, FAKE_LOSE_ANSWER, FAKE_REFUSE };
+enum fake_kind { FAKE_LOSE_REQUEST, FAKE_LOSE_ANSWER, FAKE_REFUSE, FAKE_BE_SILENT };
 
 // Happens `count` times, after `skip` calls without it.
 struct fake_fault {
@@ -98,7 +98,7 @@ static const struct yarn_app_id fake_app = {1700000000000, 7};
 struct fake_answer {
     struct buf message;  // with its size in front
     const char *exception, *text;
-    bool is_fatal, is_lost;
+    bool is_fatal, is_lost, is_silent;
 };
 
 static void fake_put(struct fake_answer *answer, const void *message)

@@ -37,8 +37,10 @@ static struct fake_fault *fake_find_fault(const char *method)
 static void fake_serve_method(const char *method, weft_bytes request, struct fake_answer *answer)
 {
     const struct fake_fault *fault = fake_find_fault(method);
-    answer->is_lost = fault && fault->kind != FAKE_REFUSE;
-    if (fault && fault->kind == FAKE_LOSE_REQUEST)
+    answer->is_lost =
+        fault && (fault->kind == FAKE_LOSE_REQUEST || fault->kind == FAKE_LOSE_ANSWER);
+    answer->is_silent = fault && fault->kind == FAKE_BE_SILENT;
+    if (answer->is_silent || (fault && fault->kind == FAKE_LOSE_REQUEST))
         return;
     if (fault && fault->kind == FAKE_REFUSE) {
         fake_refuse(answer, fault->exception, fault->text);
@@ -90,7 +92,7 @@ static bool fake_serve_frame(struct tcp *tcp, const struct fake_port *port, weft
     }
     mutex_unlock(&fake.mutex);
     const bool is_good = is_here && !answer.is_lost;
-    if (is_good && header->call != CALL_CONTEXT)
+    if (is_good && !answer.is_silent && header->call != CALL_CONTEXT)
         fake_send(tcp, (uint32_t)header->call, &answer);
     yarn_free(header);
     buf_fini(&answer.message);

@@ -232,6 +232,73 @@ static void a_shut_down_says_why(void **state)
     end();
 }
 
+// The asks were in a request that was not carried out.
+static void exceptions_of_no_known_kind_pass(void **state)
+{
+    (void)state;
+    begin(1, "sleep");
+    run_until(is_registered);
+    fake_add_fault(&(struct fake_fault){.method = "allocate",
+                                        .kind = FAKE_REFUSE,
+                                        .exception = "java.lang.IllegalStateException",
+                                        .text = "stopping",
+                                        .count = 3});
+    ask_for(1);
+    run_until(has_started_one);
+    assert_int_equal(owner.failed, 0);
+    end();
+}
+
+static void one_that_stays_is_a_failure(void **state)
+{
+    (void)state;
+    begin(1, "sleep");
+    fake_add_fault(&(struct fake_fault){.method = "allocate",
+                                        .kind = FAKE_REFUSE,
+                                        .exception = "java.lang.IllegalStateException",
+                                        .text = "broken",
+                                        .count = 1000});
+    run_until(has_failed);
+    assert_int_equal(owner.err, WEFT_UNKNOWN);
+    expect_text("broken");
+    end();
+    assert_int_equal(fake.final, YARN_SUCCEEDED);  // its end was reported all the same
+}
+
+// The resource manager ends the program, then.
+static void a_program_is_stopped_where_the_node_manager_is_silent(void **state)
+{
+    (void)state;
+    begin(1, "sleep");
+    ask_for(1);
+    run_until(has_started_one);
+    fake_add_fault(
+        &(struct fake_fault){.method = "stopContainers", .kind = FAKE_BE_SILENT, .count = 1000});
+    yarn_master_stop(owner.master, owner.containers[0]);
+    run_until(has_ended_one);
+    assert_int_equal(owner.last_end.kind, YARN_STOPPED);
+    end();
+}
+
+// A resource manager that has gone during a run and does not come back: the end does not wait for it again.
+static void the_end_does_not_wait_for_one_that_is_gone(void **state)
+{
+    (void)state;
+    memset(&owner, 0, sizeof owner);
+    const struct yarn_site site = fake_begin(1);
+    const struct yarn_master_options options = {
+        .site = &site, .loop = loop_new(NULL, NULL), .patience_ms = 500, .calls = &calls};
+    owner.loop = options.loop;
+    assert_int_equal(yarn_master_open(&owner.master, &options), WEFT_OK);
+    run_until(is_registered);
+    fake_restart(-1);
+    run_until(has_failed);
+    assert_int_equal(owner.err, WEFT_UNAVAILABLE);
+    const uint64_t begin_ns = clock_now_ns();
+    end();
+    assert_true(clock_now_ns() - begin_ns < (uint64_t)5000 * NS_PER_MS);
+}
+
 static void a_node_manager_that_is_not_ready_is_waited_for(void **state)
 {
     (void)state;
@@ -281,6 +348,10 @@ int main(void)
         cmocka_unit_test(a_report_that_is_late_is_waited_for),
         cmocka_unit_test(an_application_that_yarn_does_not_take_fails),
         cmocka_unit_test(a_shut_down_says_why),
+        cmocka_unit_test(exceptions_of_no_known_kind_pass),
+        cmocka_unit_test(one_that_stays_is_a_failure),
+        cmocka_unit_test(a_program_is_stopped_where_the_node_manager_is_silent),
+        cmocka_unit_test(the_end_does_not_wait_for_one_that_is_gone),
         cmocka_unit_test(a_node_manager_that_is_not_ready_is_waited_for),
         cmocka_unit_test(a_container_that_its_node_manager_refuses_goes_back),
     };

@@ -54,6 +54,7 @@ struct yarn_master {
     Hadoop__Token *token;
     uint64_t figures_ns;  // when the queue is looked at next
     uint32_t logins;      // that were refused in a row
+    uint32_t oddities;    // exceptions of no known kind, in a row
 
     struct mutex mutex;  // guards all below
     struct condition changed;

@@ -26,6 +26,8 @@ enum {
     NEWS_AFTER_MS = 3000,
     FIGURES_EVERY_MS = 5000,
     LOGINS_MAX = 5,
+    ODDITIES_MAX = 5,
+    ODDITY_PAUSE_MS = 500,
     REASON_MS = 5000,
     REASON_PAUSE_MS = 100,
     COMMAND_SHUT_DOWN = 2,
@@ -348,6 +350,14 @@ static weft_err handle_refusal(struct yarn_master *master, weft_err err)
         mutex_unlock(&master->mutex);
         return WEFT_OK;
     }
+    mutex_lock(&master->mutex);
+    roster_take_back(&master->roster);
+    mutex_unlock(&master->mutex);
+    // An exception of no kind that is known: a resource manager that is about to stop has many.
+    if (err == WEFT_UNKNOWN && ++master->oddities < ODDITIES_MAX) {
+        clock_sleep_ms(ODDITY_PAUSE_MS);
+        return WEFT_OK;
+    }
     if (err != WEFT_UNAUTHENTICATED && err != WEFT_NOT_FOUND)
         return err;
     const weft_err why = explain(master, err);
@@ -373,7 +383,7 @@ static weft_err beat(struct yarn_master *master, bool *has_grants)
     yarn_free(request);
     if (err)
         return handle_refusal(master, err);
-    master->logins = 0;
+    master->logins = master->oddities = 0;
     const int32_t command = answer->command;
     err = take_answer(master, answer, has_grants);
     yarn_free(answer);
@@ -474,7 +484,7 @@ static weft_err say_goodbye(struct yarn_master *master)
 {
     if (master->is_registered)
         return finish(master);
-    if (!master->has_app || master->is_managed)
+    if (master->is_managed)
         return WEFT_OK;
     const weft_err err = yarn_kill(
         master->client, &master->app,
@@ -482,15 +492,18 @@ static weft_err say_goodbye(struct yarn_master *master)
     return err == WEFT_NOT_FOUND ? WEFT_OK : err;
 }
 
-static void note_goodbye(struct yarn_master *master)
+// `err` is why the application has failed; one that is over needs no end, and what was waited for in vain is not waited for again.
+static void note_goodbye(struct yarn_master *master, weft_err err)
 {
     struct buf text = {0};
     char app[YARN_NAME_BYTES];
-    const weft_err err = say_goodbye(master);
-    if (!err)
+    if (err == WEFT_ABORTED || err == WEFT_FAILED_PRECONDITION || !master->has_app)
+        return;
+    const weft_err said = err == WEFT_UNAVAILABLE ? err : say_goodbye(master);
+    if (!said)
         return;
     yarn_write_app(&master->app, app);
-    err_wrap(err, "the end of %s could not be reported to YARN, which ends it by itself", app);
+    err_wrap(said, "the end of %s could not be reported to YARN, which ends it by itself", app);
     text_append_message(&text, "weft", err_text());
     snprintf(master->close_error, sizeof master->close_error, "%s", buf_text(&text));
     buf_fini(&text);
@@ -509,8 +522,6 @@ void master_talk(void *owner)
         add_event(master, YARN_EVENT_FAILED, err, err_text());
         wait_for_close(master);
     }
-    // An application that is over needs no end.
-    if (err != WEFT_ABORTED && err != WEFT_FAILED_PRECONDITION)
-        note_goodbye(master);
+    note_goodbye(master, err);
     interrupt_set_own(NULL, NULL);
 }

@@ -369,7 +369,7 @@ static void add_asks(struct yarn_roster *roster, struct yarn_maker *maker,
             (roster->asks_singly && request->n_asks > 0))
             continue;
         add_ask(maker, request, ask, i);
-        ask->is_in_flight = ask->is_changed;
+        ask->is_in_flight = true;
         ask->is_changed = ask->has_moved = false;
     }
     if (request->n_asks == 0)

@@ -144,11 +144,13 @@ void roster_take_registration(struct yarn_roster *roster, const Hadoop__Register
 // The resource manager has restarted: everything is sent again, and containers that it does not know any more end.
 void roster_resync(struct yarn_roster *roster);
 
-// Freed by yarn_free; NULL: out of memory. The same request is to be sent until it is answered, and followed by one of the three:
+// Freed by yarn_free; NULL: out of memory. The same request is to be sent until it is answered, and followed by one of these:
 Hadoop__Allocate *roster_make_request(struct yarn_roster *roster);
 void roster_take_answer(struct yarn_roster *roster, const Hadoop__AllocateAnswer *answer);
 void roster_take_refusal(struct yarn_roster *roster,
                          const char *why);  // something in it cannot be granted
+void roster_take_back(
+    struct yarn_roster *roster);  // it was not carried out: the next one repeats it
 // ... or roster_resync.
 
 // The end of a container, unless one is known already.

@@ -366,6 +366,17 @@ void roster_take_answer(struct yarn_roster *roster, const Hadoop__AllocateAnswer
     take_figures(roster, answer);
 }
 
+void roster_take_back(struct yarn_roster *roster)
+{
+    for (size_t i = 0; i < roster->asks.count; i++) {
+        struct yarn_ask *ask = &roster->asks.items[i];
+        ask->is_changed |= ask->is_in_flight;
+        ask->is_in_flight = false;
+    }
+    for (size_t i = 0; i < roster->exclusions.count; i++)
+        roster->exclusions.items[i].is_sent = false;
+}
+
 void roster_take_refusal(struct yarn_roster *roster, const char *why)
 {
     size_t count = 0, last = 0;
@@ -374,13 +385,7 @@ void roster_take_refusal(struct yarn_roster *roster, const char *why)
             count++;
             last = i;
         }
-    for (size_t i = 0; i < roster->asks.count; i++) {
-        struct yarn_ask *ask = &roster->asks.items[i];
-        ask->is_changed |= ask->is_in_flight;
-        ask->is_in_flight = false;
-    }
-    for (size_t i = 0; i < roster->exclusions.count; i++)
-        roster->exclusions.items[i].is_sent = false;
+    roster_take_back(roster);
     roster->asks_singly = true;
     if (count == 1)
         roster_refuse(roster, last, WEFT_INVALID_ARGUMENT, why);

@@ -394,6 +394,21 @@ static void the_one_that_is_refused_is_found(void **state)
     expect_request("4:*=2 5:*=2");
 }
 
+static void a_request_that_was_not_carried_out_is_repeated(void **state)
+{
+    static const char *const hosts[] = {"one", NULL};
+    (void)state;
+    ask_for(&(struct yarn_want){.count = 1, .hosts = hosts});
+    take_nodes();
+    assert_int_equal(roster_exclude(&roster, "bad", true), WEFT_OK);
+    expect_request("1:one=1 1:/a=1 1:*=1 +bad");
+    roster_take_back(&roster);
+    expect_request("1:one=1 1:/a=1 1:*=1 +bad");
+    take(new_answer(1));
+    roster_take_back(&roster);
+    expect_request(" +bad");
+}
+
 static void everything_is_sent_again_after_a_restart(void **state)
 {
     (void)state;
@@ -546,6 +561,7 @@ int main(void)
         TEST(labels_are_of_the_line_for_all_places),
         TEST(wants_beyond_the_cluster_are_refused),
         TEST(the_one_that_is_refused_is_found),
+        TEST(a_request_that_was_not_carried_out_is_repeated),
         TEST(everything_is_sent_again_after_a_restart),
         TEST(containers_of_the_attempt_before_are_kept),
         TEST(containers_that_the_owner_does_not_know_go_back),
