@@ -492,7 +492,7 @@ static weft_err say_goodbye(struct yarn_master *master)
     return err == WEFT_NOT_FOUND ? WEFT_OK : err;
 }
 
-// `err` is why the application has failed; one that is over needs no end, and what was waited for in vain is not waited for again.
+// `err` is why the application has failed; one that is over needs no end, and a resource manager that was waited for in vain is not waited for again.
 static void note_goodbye(struct yarn_master *master, weft_err err)
 {
     struct buf text = {0};

@@ -96,6 +96,9 @@ static void close_yarn(struct launch *launch)
 {
     struct yarn *yarn = yarn_of(launch);
     yarn->is_closing = true;
+    // The program may be on its way into HDFS: its path is that of the agents' launcher.
+    errands_free(yarn->errands);
+    yarn->errands = NULL;
     far_close(yarn->far);
     yarn_master_close(yarn->master, yarn->final, yarn->final_text);
     free_yarn(yarn);
