@@ -11,7 +11,7 @@ import sys
 
 from . import _slot, _weft, code
 from .code import BadJob
-from .script import Job, has_clients, import_path, option_of, words_of
+from .script import Job, has_clients, import_path, option_of, starts_clients, words_of
 from .travel import files_of, take_files
 
 TYPE_CHECKING = False  # as in typing, which is slow to import
@@ -225,7 +225,8 @@ CLIENT_EVENTS = frozenset(["joined", "left", "lost", "aside", "silent", "back"])
 class Talk:
     """What the command says: events drive the bar, the rest is the user's and is passed on."""
 
-    def __init__(self, progress, join=None):
+    def __init__(self, progress, join=None, may_join=True):
+        self.may_join = may_join
         self.join = join  # the command for clients; None: as the command says it
         self.shows = sys.stderr.isatty() or "ipykernel" in sys.modules if progress is None else progress
         self.end, self.lines, self.rest, self.width = None, [], b"", 0
@@ -243,7 +244,7 @@ class Talk:
             self.end = event
         elif kind == "progress":
             self.bar(f"{event['step']}: {event['tasks_done']} of {event['task_count']} tasks")
-        elif kind == "start" and "join" in event:
+        elif kind == "start" and "join" in event and self.may_join:
             print("join by:", self.join or event["join"], file=sys.stderr, flush=True)
         elif kind == "warning" or kind in CLIENT_EVENTS:
             self.bar("")
@@ -364,7 +365,7 @@ def execute(job, words, *, main_module, first_path, source=None, stage=None, col
                                is_typed=not is_written, has_source=bool(given),
                                values=f"{items.other.fileno()}:{items.path}" if items else None),
                      *(["--output", path] if path else []), *given, *words]
-        talk = Talk(progress, join)
+        talk = Talk(progress, join, not starts_clients(words))
         try:
             process = subprocess.Popen(arguments, stdin=None if "-" in words else subprocess.DEVNULL, stderr=subprocess.PIPE,
                                        env={**os.environ, "WEFT_TOKEN": token} if token else None,

@@ -136,8 +136,13 @@ def own_function(module, *names):
 
 
 def has_clients(words):
-    """Whether the words of a command make it a server."""
-    return any(word.split("=")[0] == "--listen" for word in words)
+    """Whether the words of a command make it a server, whose clients join or are started on other machines."""
+    return option_of(words, "--listen") is not None or starts_clients(words)
+
+
+def starts_clients(words):
+    """Whether the words of a command make it start clients on other machines."""
+    return (option_of(words, "--on") or "local:") != "local:"
 
 
 def format_words(job, words):

@@ -38,6 +38,23 @@ if /usr/bin/python3 -c 'import venv' 2>/dev/null && [ -e "${WEFT%/*}/python/weft
     weft run -q wordcount book.txt >expected
     try weft run -q --on ssh://h1,h2 --archive env.tar.zst words.py book.txt
     same "a script of Python, by the Python of an archive" expected "$out"
+    mkdir letters
+    echo 'def lift(word): return word.upper()' >letters/__init__.py
+    cat >program.py <<'END'
+import weft
+
+def mapfn(line):
+    from letters import lift
+    for word in line.split():
+        yield lift(word), 1
+
+if __name__ == "__main__":
+    on = {"on": "ssh://h1,h2", "archive": "env.tar.zst"}
+    print(dict(weft.run(map=mapfn, fold=sum, inputs="book.txt", **on))["THE"])
+END
+    PYTHONPATH=${WEFT%/*}/python try /usr/bin/python3 program.py
+    same "weft.run(on=...) in a program, and a package that only a function imports" <(tr -s '[:space:]' '\n' <book.txt | grep -cix the) "$out"
+    ! grep -q 'join by' "$err" && ok "which does not say how to join" || not_ok "which does not say how to join"
     try weft run -q --on ssh://h1 words.py book.txt
     says "a host without the package is set aside" 'has no package weft'
     says "and the run ends with that" 'no client could work for the job'
