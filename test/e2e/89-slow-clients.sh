@@ -105,6 +105,7 @@ END
 differs() {
     local i
     for ((i = 0; i < 8; i++)); do
+        rm -rf differs # of a round that ended well
         open_server "${@:2}" --lines-per-task 20 --map 'bash differs.sh' --file differs.sh numbers
         join slow
         slow=$client
