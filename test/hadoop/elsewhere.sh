@@ -157,6 +157,46 @@ check "only one part is made by it" is "$(wc -l <"$REDUCED")" "$((before + 1))"
 check "it has the same bytes" eval 'rm -rf back && weft get hdfs:///moved back && rm -rf back/_* && diff -r moved.expected back'
 check "and leaves nothing" is "$(hidden)$(ls -A "$dir/two/tmp")" ""
 
+# Killed at random moments, and continued on another machine each time; with it its clients, or not.
+cat >naps.sh <<'X'
+#!/bin/bash
+mapfile lines
+sleep 0.2
+printf '%s' "${lines[@]}"
+X
+chmod +x naps.sh
+served=(--json --lines-per-task 250 --reducers 8 --file naps.sh --map cat --reduce ./naps.sh hdfs:///numbers -o hdfs:///moved/)
+machine zero
+weft run -q "${served[@]:1:10}" numbers -o naps.expected/ && rm -rf naps.expected/_*
+# wander: up to six machines, of which the last one ends the job.
+wander() {
+    local i
+    weft rm -r -f hdfs:///moved
+    clients=()
+    for ((i = 0; i < 6; i++)); do
+        rm -rf "$dir/wander$i"
+        machine "wander$i"
+        serve 2
+        sleep $((RANDOM % 4)).$((RANDOM % 10))
+        [ $i = 5 ] || lose_server
+        [ $i = 5 ] || [ $((RANDOM % 2)) = 0 ] || lose_clients
+        ! weft ls hdfs:///moved/_SUCCESS >/dev/null 2>&1 || break
+    done
+    all_end
+    weft ls hdfs:///moved/_SUCCESS >/dev/null 2>&1 || { serve 2; all_end; }
+    [ "$(hidden)" = "" ] && rm -rf back && weft get hdfs:///moved back && rm -rf back/_* && diff -r naps.expected back && return
+    { hidden; cat server.log; } | note
+    return 1
+}
+export WEFT_REJOIN_MS=2000
+RANDOM=15
+rounds=3
+! is_long || rounds=50
+for ((round = 0; round < rounds; round++)); do
+    check "killed at random moments, round $round" wander
+done
+unset WEFT_REJOIN_MS
+
 weft rm -r -f hdfs:///moved hdfs:///numbers
 unset WEFT_CHECKPOINT_MS TMPDIR
 at=$name_node
