@@ -201,6 +201,16 @@ static bool is_ours(const struct resume *resume, struct buf *why)
     return false;
 }
 
+// Whether the journal has finished work, which outlives this run even if it fails before it has looked at the files.
+static bool has_found_work(const struct resume *resume)
+{
+    const uint32_t count = run_plan_last_stage(resume->options.plan)->piece_count;
+    bool has_any = resume->runs.count > 0 || resume->holders.count > 0;
+    for (uint32_t i = 0; i < count; i++)
+        has_any = has_any || resume->pieces[i].is_done;
+    return has_any;
+}
+
 weft_err resume_open(struct resume *resume, struct output_piece *pieces)
 {
     resume->pieces = pieces;
@@ -231,6 +241,8 @@ weft_err resume_open(struct resume *resume, struct output_piece *pieces)
         forget_found(resume);
         return output_work_aside(resume->output);
     }
+    if (code == WEFT_OK)
+        resume->has_progress = has_found_work(resume);
     return code == WEFT_OK ? begin_journal(resume) : code;
 }
 

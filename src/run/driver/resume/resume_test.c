@@ -98,8 +98,8 @@ static void make_plan(struct scene *scene, const weft_job *which)
     assert_int_equal(scene->plan.stages[0].range_count, RANGES);
 }
 
-// A run comes to the point where its work would begin, or is refused before.
-static void begin_run(struct scene *scene, const weft_job *which, struct run_options options)
+// A run opens the journal, or is refused.
+static void open_run(struct scene *scene, const weft_job *which, struct run_options options)
 {
     static const struct resume_calls calls = {.restored = take_restored, .due = take_due};
     *scene = (struct scene){.options = options};
@@ -121,6 +121,12 @@ static void begin_run(struct scene *scene, const weft_job *which, struct run_opt
     assert_int_equal(resume_check(scene->resume, scene->output), WEFT_OK);
     assert_false(resume_is_done(scene->resume));
     scene->code = resume_open(scene->resume, scene->pieces);
+}
+
+// The same, and comes to the point where its work would begin.
+static void begin_run(struct scene *scene, const weft_job *which, struct run_options options)
+{
+    open_run(scene, which, options);
     if (scene->code != WEFT_OK)
         return;
     assert_int_equal(run_plan_divide_output(&scene->plan, scene->output), WEFT_OK);
@@ -409,6 +415,38 @@ static void what_was_left_out_is_taken_over_only_where_that_is_allowed(void **st
     end_run(&scene, false, false);
 }
 
+// It finds no name node, no free port, no room: before it has checked the files of the run before.
+static void work_outlives_a_run_that_fails_before_its_own(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin_run(&scene, &job, plain);
+    write_piece(&scene, 0);
+    end_run(&scene, true, true);
+    open_run(&scene, &job, plain);
+    assert_int_equal(scene.code, WEFT_OK);
+    assert_int_equal(run_plan_divide_output(&scene.plan, scene.output), WEFT_OK);
+    end_run(&scene, true, true);
+    begin_run(&scene, &job, plain);
+    assert_int_equal(scene.restored[SCHED_REDUCE], 1);
+    end_run(&scene, false, false);
+}
+
+static void the_journal_of_work_that_clients_have_outlives_a_run_that_fails(void **state)
+{
+    (void)state;
+    struct scene scene;
+    begin_run(&scene, &job, plain);
+    assert_int_equal(resume_note_holder(scene.resume, "vm/1", false), WEFT_OK);
+    end_run(&scene, true, true);
+    begin_run(&scene, &job, plain);
+    assert_int_equal(resume_holder_count(scene.resume), 1);
+    end_run(&scene, true, true);
+    begin_run(&scene, &job, plain);
+    assert_int_equal(resume_holder_count(scene.resume), 1);
+    end_run(&scene, false, false);
+}
+
 static int make_input(void **state)
 {
     (void)state;
@@ -439,6 +477,8 @@ int main(void)
         cmocka_unit_test(another_job_is_refused_and_force_throws_its_work_away),
         cmocka_unit_test(a_look_touches_nothing),
         cmocka_unit_test(what_was_left_out_is_taken_over_only_where_that_is_allowed),
+        cmocka_unit_test(work_outlives_a_run_that_fails_before_its_own),
+        cmocka_unit_test(the_journal_of_work_that_clients_have_outlives_a_run_that_fails),
     };
     return cmocka_run_group_tests(tests, make_input, remove_folder);
 }
