@@ -61,7 +61,9 @@ static void check_words(const weft_job *job, char *const *words, size_t count, b
     const struct options_request request = {
         .job = is_program ? job : NULL, .resolve = resolve, .owner = (void *)job};
     const weft_err err = options_parse(&options, &request, words, count);
-    ASSERT(err == WEFT_OK || err == WEFT_INVALID_ARGUMENT);
+    // The files of --file are looked at.
+    ASSERT(err == WEFT_OK || err == WEFT_INVALID_ARGUMENT || err == WEFT_NOT_FOUND ||
+           err == WEFT_PERMISSION_DENIED);
     ASSERT(err == WEFT_OK || *err_text());
     if (!err && options.program_words)
         check_program_words(job, &options);
