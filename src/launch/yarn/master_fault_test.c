@@ -294,6 +294,10 @@ static void the_end_does_not_wait_for_one_that_is_gone(void **state)
     fake_restart(-1);
     run_until(has_failed);
     assert_int_equal(owner.err, WEFT_UNAVAILABLE);
+    // Its address is named once.
+    const char *address = strstr(owner.last_text, "127.0.0.1:");
+    assert_non_null(address);
+    assert_null(strstr(address + 1, "127.0.0.1:"));
     const uint64_t begin_ns = clock_now_ns();
     end();
     assert_true(clock_now_ns() - begin_ns < (uint64_t)5000 * NS_PER_MS);

@@ -74,6 +74,13 @@ static weft_err receive_answer(struct rpc *rpc, int32_t call, struct rpc_answer 
     }
 }
 
+// Failures of the connection name its address already.
+static weft_err name_service(const struct rpc *rpc, weft_err code)
+{
+    const char *name = tcp_name(rpc->tcp);
+    return code == WEFT_OK || strstr(err_text(), name) ? code : err_wrap(code, "%s", name);
+}
+
 // ---- Logins -------------------------------------------------------------------------------------------------
 
 static weft_err send_frames(struct rpc *rpc, const struct buf *out)
@@ -111,7 +118,7 @@ static weft_err log_in(struct rpc *rpc, const struct hadoop_token *token)
     rpc->has_login = true;
     buf_fini(&out);
     buf_fini(&nonce);
-    return err_wrap(code, "%s", tcp_name(rpc->tcp));
+    return name_service(rpc, code);
 }
 
 weft_err rpc_open(const struct rpc_options *options, struct rpc **opened)
