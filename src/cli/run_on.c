@@ -350,19 +350,30 @@ weft_err run_on_start(struct run_on *on, char *const *words, size_t count)
     return err;
 }
 
+// The clients of a job that has ended well know it. Those of one that has failed are not waited for, unless the launcher is the reason. Agents
+// whose launcher is killed end their members as well, but a scheduler would believe for a while that the run continues, so the launcher is
+// asked first. True: it has ended by itself.
+static bool await_launcher(struct process *launcher, int exit_code)
+{
+    const uint32_t patience_ms = exit_code == 0                                 ? LEAVE_MS
+                                 : exit_code == err_exit_code(WEFT_UNAVAILABLE) ? FAILED_LEAVE_MS
+                                                                                : 0;
+    if (process_has_ended(launcher, patience_ms))
+        return true;
+    process_terminate(launcher);
+    if (!process_has_ended(launcher, LEAVE_MS))
+        process_kill(launcher);
+    return false;
+}
+
 void run_on_end(struct run_on *on, int *exit_code)
 {
     if (on->clients.pid) {
         struct process_exit exit;
-        // The clients of a job that has ended well know it. Agents whose launcher is killed end their members as well, but a scheduler would
-        // believe for a while that the run continues.
-        if (!process_has_ended(&on->clients, *exit_code ? FAILED_LEAVE_MS : LEAVE_MS)) {
-            process_terminate(&on->clients);
-            if (!process_has_ended(&on->clients, LEAVE_MS))
-                process_kill(&on->clients);
-        }
+        const bool is_its_own = await_launcher(&on->clients, *exit_code);
         process_wait(&on->clients, &exit);
-        const bool has_failed = exit.is_known && !exit.was_signalled && exit.number != 0;
+        const bool has_failed =
+            is_its_own && exit.is_known && !exit.was_signalled && exit.number != 0;
         if (has_failed && *exit_code == err_exit_code(WEFT_UNAVAILABLE))
             *exit_code = exit.number;
     }
