@@ -1,4 +1,5 @@
-// Fuzzes answers of Hadoop's services. The first byte says whose: remote calls, a data node, a web server, a login, tokens in a file. Whatever comes, the reader ends, and bytes of a
+// Fuzzes answers of Hadoop's services and its files. The first byte says whose: remote calls, a data node, a web server, a login, tokens in a file,
+// a configuration, failures of WebHDFS, what name nodes and resource managers report about themselves. Whatever comes, the reader ends, and bytes of a
 // block that are given out are no more than were asked for.
 #include "store/hdfs/block.h"
 
@@ -6,7 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "launch/yarn/yarn_info.h"
+#include "store/hdfs/bean.h"
 #include "store/hdfs/packet.h"
+#include "store/hdfs/web_failure.h"
+#include "wire/hadoop/conf.h"
 #include "wire/hadoop/rpc_frame.h"
 #include "wire/hadoop/token_file.h"
 #include "wire/http.h"
@@ -124,13 +129,56 @@ static void check_tokens(weft_bytes bytes)
     buf_fini(&out);
 }
 
+// Names and values lie in the text, or are made of it: they are no longer than it is.
+static weft_err take_property(void *owner, weft_bytes name, weft_bytes value)
+{
+    const weft_bytes *text = owner;
+    ASSERT(name.size + value.size <= text->size);
+    return WEFT_OK;
+}
+
+static void check_configuration(weft_bytes bytes)
+{
+    if (conf_read("core-site.xml", bytes, take_property, &bytes) != WEFT_OK)
+        ASSERT(strstr(err_text(), "core-site.xml"));
+}
+
+// A sentence of another process is one line of ours.
+static void check_failure(weft_bytes bytes)
+{
+    const weft_err err = web_failure_read(bytes, 403);
+    ASSERT(err != WEFT_OK && strstr(err_text(), "WebHDFS answers 403"));
+    for (const char *at = err_text(); *at; at++)
+        ASSERT((unsigned char)*at >= ' ');
+}
+
+static void check_word(const char *word, size_t size)
+{
+    ASSERT(strlen(word) < size);
+    for (; *word; word++)
+        ASSERT((unsigned char)*word > ' ' && *word != 0x7f);
+}
+
+static void check_reports(weft_bytes bytes)
+{
+    struct bean bean = {0};
+    char version[YARN_VERSION_BYTES];
+    if (bean_read(bytes, &bean) == WEFT_OK) {
+        check_word(bean.state, sizeof bean.state);
+        check_word(bean.version, sizeof bean.version);
+    }
+    if (yarn_info_read(bytes, version) == WEFT_OK)
+        check_word(version, sizeof version);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0 || size > SENT_BYTES_MAX)
         return 0;
     const weft_bytes bytes = {(const char *)data + 1, size - 1};
-    void (*const checks[])(weft_bytes) = {check_answer, check_block, check_web, check_login,
-                                          check_tokens};
+    void (*const checks[])(weft_bytes) = {check_answer,  check_block,  check_web,
+                                          check_login,   check_tokens, check_configuration,
+                                          check_failure, check_reports};
     checks[data[0] % (sizeof checks / sizeof *checks)](bytes);
     err_clear();
     return 0;

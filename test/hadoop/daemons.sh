@@ -61,7 +61,6 @@ hadoop_or_skip() {
     [ -n "$reason" ] || (HOME=$(getent passwd "$(id -u)" | cut -d: -f6) && hadoop_jars) >"$dir/jars" 2>&1 ||
         { note <"$dir/jars"; reason="the jars of Hadoop $HADOOP_VERSION cannot be fetched"; }
     [ -z "$reason" ] || { skip "$1" "$reason"; finish; exit; }
-    HADOOP_PORTS=${HADOOP_PORTS:-$(free_stretch)}
     hadoop=$dir/hadoop
     mkdir "$hadoop"
     trap 'hadoop_end; cleanup' EXIT
@@ -94,6 +93,7 @@ log_settings() {
 }
 
 hadoop_configure() {
+    HADOOP_PORTS=${HADOOP_PORTS:-$(free_stretch)}
     export HADOOP_CONF_DIR=$hadoop/conf
     # The published jar lacks the pages of the web server; it asks for their directory.
     mkdir -p "$HADOOP_CONF_DIR/webapps/hdfs" "$hadoop/log"
@@ -114,6 +114,7 @@ hadoop_configure() {
 # Two name nodes with a shared journal in a directory; a person says which one is active (haadmin -transitionToActive nn1).
 hadoop_configure_pair() {
     local i at
+    HADOOP_PORTS=${HADOOP_PORTS:-$(free_stretch)}
     export HADOOP_CONF_DIR=$hadoop/conf
     mkdir -p "$HADOOP_CONF_DIR" "$hadoop/log" "$hadoop/shared"
     common=("dfs.replication=1" "dfs.blocksize=1048576" "dfs.namenode.safemode.extension=0" "dfs.nameservices=pair" "dfs.ha.namenodes.pair=nn1,nn2"

@@ -6,10 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
+#include "store/hdfs/web_failure.h"
 #include "sys/thread/interrupt.h"
-#include "wire/hadoop/rpc_frame.h"
 #include "wire/http.h"
 
 enum {
@@ -27,40 +25,12 @@ struct web {
 
 // ---- Failures ---------------------------------------------------------------------------------------------------
 
-static weft_err code_of(const char *exception, uint32_t status)
-{
-    const weft_err known = rpc_exception_code(exception);
-    if (known != WEFT_UNKNOWN)
-        return known;
-    if (status == 404)
-        return WEFT_NOT_FOUND;
-    return status == 401 ? WEFT_PERMISSION_DENIED : WEFT_UNAVAILABLE;
-}
-
-// {"RemoteException": {"exception": "...", "message": "..."}}: the first line of the message.
-static weft_err tell(const char *text, uint32_t status)
-{
-    json_error_t ignored;
-    json_t *root = json_loads(text, 0, &ignored);
-    json_t *inner = json_object_get(root, "RemoteException");
-    const char *exception = json_string_value(json_object_get(inner, "exception"));
-    const char *message = json_string_value(json_object_get(inner, "message"));
-    char sentence[400] = "";
-    for (size_t i = 0; message && i + 1 < sizeof sentence && (unsigned char)message[i] >= ' '; i++)
-        sentence[i] = message[i], sentence[i + 1] = 0;
-    const weft_err code = err_set(code_of(exception ? exception : "", status),
-                                  "WebHDFS answers %u%s%.80s%s%s", status, exception ? " " : "",
-                                  exception ? exception : "", sentence[0] ? ": " : "", sentence);
-    json_decref(root);
-    return code;
-}
-
 static weft_err refuse(struct web *web, uint32_t status)
 {
     struct buf words = {0};
     weft_err code = http_read_all(web->http, WORDS_BYTES_MAX, &words);
     if (code == WEFT_OK)
-        code = tell(buf_text(&words), status);
+        code = web_failure_read(buf_bytes(&words), status);
     buf_fini(&words);
     return code;
 }
