@@ -4,6 +4,7 @@
 
 #include "cli/cluster_request.h"
 #include "crew/cluster_keep.h"
+#include "launch/launch.h"
 
 static const struct args_option options_table_keep[] = {
     {REQUEST_SHELF, 0, "shelf", "URL", "where state and logs are put for others"},
@@ -28,7 +29,10 @@ int cmd_keep(char *const *words, size_t count)
 {
     struct cluster_request request;
     int exit_code = 0;
-    weft_err err = cluster_request_read(&request, "up", options_table_keep, words, count);
+    weft_err err = launchers_arrive();
+    if (err)
+        return cli_fail(err, false);
+    err = cluster_request_read(&request, "up", options_table_keep, words, count);
     if (!err && request.wants_help) {
         cluster_request_fini(&request);
         return cmd_help((char *const[]){"keep"}, 1);

@@ -43,8 +43,8 @@ struct keep_file {
 #define KEEP_LOGS "{logs}"
 
 struct keep_run {
-    const char *const *words;  // after "weft", NULL-terminated
-    const struct keep_file *files;
+    const char *const *words;       // after "weft", NULL-terminated
+    const struct keep_file *files;  // at least one
     size_t file_count;
 };
 
@@ -75,6 +75,8 @@ struct keeper {
     weft_err (*find)(struct keep *keep, const char *id, struct buf *shelf);
     weft_err (*report)(struct keep *keep, const char *id, struct keep_report *report);
     weft_err (*kill)(struct keep *keep, const char *id, const char *why);
+    // In the process that looks after a run: makes the files that have come with it in another way than as files. Does nothing in other processes.
+    weft_err (*arrive)(void);
     const char *more;  // a command that shows more about a run, for people; its id follows
 };
 

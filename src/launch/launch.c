@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "launch/keep.h"
 #include "launch/local/local.h"
 #include "launch/slurm/slurm.h"
 #include "launch/ssh/ssh.h"
@@ -39,6 +40,15 @@ static weft_err refuse(const char *url, const char *scheme)
               : err_set(WEFT_INVALID_ARGUMENT, "--on %s: there is no launcher %s\n  try: --on %s",
                         url, scheme, buf_text(&forms));
     buf_fini(&forms);
+    return err;
+}
+
+weft_err launchers_arrive(void)
+{
+    weft_err err = WEFT_OK;
+    for (size_t i = 0; !err && launchers[i]; i++)
+        if (launchers[i]->keeper)
+            err = launchers[i]->keeper->arrive();
     return err;
 }
 

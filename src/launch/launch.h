@@ -157,6 +157,9 @@ extern const struct launcher *const launchers[];  // ends with NULL
 // meant.
 MUST_CHECK weft_err launcher_find(const char *url, const struct launcher **launcher);
 
+// First of all in a process that a launcher has started to look after a run: its files are there afterwards (launch/keep.h).
+MUST_CHECK weft_err launchers_arrive(void);
+
 // Whether the launcher takes a setting, "NAME=value". INVALID_ARGUMENT.
 MUST_CHECK weft_err launcher_check_setting(const struct launcher *launcher, const char *setting);
 

@@ -9,8 +9,11 @@
 
 #include "launch/keep.h"
 #include "launch/yarn/yarn_words.h"
+#include "pack/tar.h"
+#include "pack/unpack.h"
 #include "sys/file/file.h"
 #include "sys/file/load.h"
+#include "sys/file/tree.h"
 #include "wire/hadoop/token_file.h"
 
 enum { CREDENTIALS_BYTES_MAX = 1 << 20 };
@@ -169,17 +172,22 @@ static weft_err write_token(const char *path, weft_bytes text)
     return err;
 }
 
+// Its entries point into `bytes`.
+static weft_err load_credentials(const char *location, struct buf *bytes, struct token_file *file)
+{
+    const weft_err err = file_load(location, CREDENTIALS_BYTES_MAX, bytes);
+    return err ? err : err_wrap(token_file_read(buf_bytes(bytes), file), "%s", location);
+}
+
 weft_err yarn_inner_take_token(const char *path)
 {
     const char *location = getenv("HADOOP_TOKEN_FILE_LOCATION");
     struct token_file file = {0};
     struct buf bytes = {0};
-    weft_err err = location ? file_load(location, CREDENTIALS_BYTES_MAX, &bytes)
+    weft_err err = location ? load_credentials(location, &bytes, &file)
                             : err_set(WEFT_FAILED_PRECONDITION,
                                       "this process was not started by YARN: there is no "
                                       "HADOOP_TOKEN_FILE_LOCATION");
-    if (!err)
-        err = err_wrap(token_file_read(buf_bytes(&bytes), &file), "%s", location);
     const struct hadoop_secret *secret =
         err ? NULL : token_file_find_secret(&file, YARN_INNER_TOKEN);
     if (!err)
@@ -189,6 +197,88 @@ weft_err yarn_inner_take_token(const char *path)
     buf_fini(&bytes);
     return err;
 }
+
+// ---- Files -------------------------------------------------------------------------------------------------
+
+static weft_err read_some(void *owner, void *data, size_t size, size_t *got)
+{
+    weft_bytes *left = owner;
+    *got = size < left->size ? size : left->size;
+    memcpy(data, left->data, *got);
+    *left = (weft_bytes){(const char *)left->data + *got, left->size - *got};
+    return WEFT_OK;
+}
+
+static weft_err make_above(const char *path)
+{
+    char *above = strndup(path, (size_t)(strrchr(path, '/') - path));
+    const weft_err err = above ? file_make_directory(above) : err_no_memory("for a path");
+    free(above);
+    return err;
+}
+
+static weft_err make_file(struct tar_reader *reader, const struct tar_entry *entry,
+                          const char *path)
+{
+    char *content = malloc(YARN_INNER_FILES_BYTES_MAX);
+    size_t got = 0;
+    int fd = -1;
+    weft_err err = content ? make_above(path) : err_no_memory("for a file");
+    if (!err)
+        err = tar_reader_read(reader, content, YARN_INNER_FILES_BYTES_MAX, &got);
+    if (!err)
+        err = tree_create_file(path, entry->is_executable, &fd);
+    if (!err)
+        err = file_write(fd, path, content, got);
+    if (fd >= 0)
+        file_close(fd);
+    free(content);
+    return err;
+}
+
+static weft_err unpack(const char *directory, weft_bytes archive)
+{
+    struct tar_reader *reader = tar_reader_new(read_some, &archive, directory);
+    struct tar_entry entry;
+    bool is_end = false;
+    weft_err err = reader ? WEFT_OK : err_no_memory("for files");
+    while (!err && !(err = tar_reader_next(reader, &entry, &is_end)) && !is_end) {
+        struct buf path = {0};
+        buf_format(&path, "%s/%s", directory, entry.path);
+        if (!unpack_is_path(entry.path) || entry.kind > TAR_DIRECTORY)
+            err = err_set(WEFT_DATA_LOSS, "%s: an entry is not a plain file below it", directory);
+        else
+            err = entry.kind == TAR_DIRECTORY ? file_make_directory(buf_text(&path))
+                                              : make_file(reader, &entry, buf_text(&path));
+        buf_fini(&path);
+    }
+    tar_reader_free(reader);
+    return err;
+}
+
+weft_err yarn_inner_take_files(void)
+{
+    static const char prefix[] = YARN_INNER_FILES;
+    const size_t size = sizeof prefix - 1;
+    const char *location = getenv("HADOOP_TOKEN_FILE_LOCATION");
+    struct token_file file = {0};
+    struct buf bytes = {0};
+    weft_err err = location ? load_credentials(location, &bytes, &file) : WEFT_OK;
+    for (size_t i = 0; !err && i < file.secrets.count; i++) {
+        const struct hadoop_secret *secret = &file.secrets.items[i];
+        char directory[64] = "";
+        if (secret->alias.size <= size || memcmp(secret->alias.data, prefix, size) != 0 ||
+            secret->alias.size - size >= sizeof directory)
+            continue;
+        memcpy(directory, (const char *)secret->alias.data + size, secret->alias.size - size);
+        err = unpack(directory, secret->value);
+    }
+    token_file_fini(&file);
+    buf_fini(&bytes);
+    return err;
+}
+
+// ---- Which one ---------------------------------------------------------------------------------------------
 
 uint32_t yarn_inner_attempt(void)
 {

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "launch/keep.h"
+#include "pack/tar.h"
 #include "sys/file/folder_testing.h"
 #include "sys/file/load.h"
 #include "wire/hadoop/token_file.h"
@@ -174,6 +175,59 @@ static void the_token_comes_with_the_credentials(void **state)
     err_clear();
 }
 
+static void add_entry(struct buf *tar, const char *path, enum tar_kind kind, bool is_executable,
+                      const char *content)
+{
+    const struct tar_entry entry = {
+        .path = path, .kind = kind, .size = strlen(content), .is_executable = is_executable};
+    static const char zeros[TAR_END_BYTES];
+    tar_write_entry(&entry, tar);
+    buf_append_text(tar, content);
+    buf_append(tar, zeros, tar_pad(entry.size));
+}
+
+// Ends the archive, and puts it into the credentials.
+static void write_archive(struct buf *tar)
+{
+    static const char zeros[TAR_END_BYTES];
+    struct token_file file = {0};
+    struct buf bytes = {0};
+    buf_append(tar, zeros, sizeof zeros);
+    const struct hadoop_secret secret = {weft_text(YARN_INNER_FILES "there"), buf_bytes(tar)};
+    assert_true(VEC_PUSH(&file.secrets, secret));
+    token_file_write(&bytes, &file);
+    write_text("credentials", bytes.data, bytes.size);
+    setenv("HADOOP_TOKEN_FILE_LOCATION", "credentials", 1);
+    token_file_fini(&file);
+    buf_fini(&bytes);
+    buf_fini(tar);
+}
+
+static void small_files_come_with_the_credentials(void **state)
+{
+    (void)state;
+    struct buf tar = {0};
+    unsetenv("HADOOP_TOKEN_FILE_LOCATION");
+    assert_int_equal(yarn_inner_take_files(), WEFT_OK);
+    add_entry(&tar, "0", TAR_DIRECTORY, true, "");
+    add_entry(&tar, "0/below/one", TAR_FILE, false, "1");
+    add_entry(&tar, "1", TAR_FILE, true, "#!/bin/sh\n");
+    write_archive(&tar);
+    assert_int_equal(yarn_inner_take_files(), WEFT_OK);
+    expect_text("there/0/below/one", "1");
+    expect_text("there/1", "#!/bin/sh\n");
+    assert_int_equal(access("there/1", X_OK), 0);
+    struct stat status;
+    assert_int_equal(stat("there/0/below/one", &status), 0);
+    assert_int_equal(status.st_mode & 0100, 0);
+    // Archives of others are refused where they lead out.
+    add_entry(&tar, "../out", TAR_FILE, false, "x");
+    write_archive(&tar);
+    assert_int_equal(yarn_inner_take_files(), WEFT_DATA_LOSS);
+    assert_int_not_equal(access("out", F_OK), 0);
+    err_clear();
+}
+
 static void the_attempt_is_that_of_the_container(void **state)
 {
     (void)state;
@@ -192,9 +246,8 @@ static void the_attempt_is_that_of_the_container(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(words_and_addresses_arrive),
-        TEST(several_managers_and_name_nodes_arrive),
-        TEST(the_token_comes_with_the_credentials),
+        TEST(words_and_addresses_arrive),           TEST(several_managers_and_name_nodes_arrive),
+        TEST(the_token_comes_with_the_credentials), TEST(small_files_come_with_the_credentials),
         TEST(the_attempt_is_that_of_the_container),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

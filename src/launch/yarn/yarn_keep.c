@@ -303,22 +303,53 @@ static weft_err add_file(struct yarn_keep *keep, struct package *package, const 
 
 // ---- Submitting ----------------------------------------------------------------------------------------------
 
-// The token by which members of this user prove themselves to each other. In no command and no variable: YARN shows those.
-static weft_err write_credentials(struct buf *out)
+static bool is_small(const struct keep_file *file)
+{
+    return file->is_tree && file->bytes <= YARN_INNER_FILES_BYTES_MAX;
+}
+
+// What a small archive becomes: its name and its content, as a secret of the credentials.
+struct small {
+    struct buf name, content;
+};
+
+static weft_err read_small(const struct keep_file *file, struct small *small)
+{
+    size_t got = 0;
+    char *to = buf_reserve(&small->content, file->bytes);
+    weft_err err = to ? file_read_at(file->fd, file->name, to, file->bytes, 0, &got) : no_memory();
+    small->content.size = got;
+    if (!err && got != file->bytes)
+        err = err_set(WEFT_ABORTED, "%s has shrunk while it was read", file->name);
+    buf_format(&small->name, YARN_INNER_FILES "%s", file->target);
+    return err || !small->name.has_failed ? err : no_memory();
+}
+
+// The token by which members of this user prove themselves to each other, and one small archive. In no command and no variable: YARN
+// shows those.
+static weft_err write_credentials(const struct keep_run *run, struct buf *out)
 {
     struct secret secret;
     struct token_file file = {0};
+    struct small small = {0};
     char text[SECRET_TEXT_BYTES];
     weft_err err = secret_load(NULL, &secret);
     if (err)
         return err;
     secret_write(&secret, text);
     secret_clear(&secret);
-    const struct hadoop_secret one = {weft_text(YARN_INNER_TOKEN), weft_text(text)};
-    err = VEC_PUSH(&file.secrets, one) ? WEFT_OK : no_memory();
+    const struct hadoop_secret token = {weft_text(YARN_INNER_TOKEN), weft_text(text)};
+    err = VEC_PUSH(&file.secrets, token) ? WEFT_OK : no_memory();
+    if (!err && is_small(&run->files[0]))
+        err = read_small(&run->files[0], &small);
+    const struct hadoop_secret files = {buf_bytes(&small.name), buf_bytes(&small.content)};
+    if (!err && small.name.size > 0 && !VEC_PUSH(&file.secrets, files))
+        err = no_memory();
     if (!err)
         token_file_write(out, &file);
     token_file_fini(&file);
+    buf_fini(&small.name);
+    buf_fini(&small.content);
     return err || !out->has_failed ? err : no_memory();
 }
 
@@ -361,10 +392,11 @@ static weft_err submit(struct keep *base, const struct keep_made *made, const st
     yarn_inner_write_command(&inner, run->words, &package.command);
     weft_err err = package.command.has_failed || shelf.has_failed ? no_memory() : WEFT_OK;
     if (!err)
-        err = write_credentials(&package.credentials);
+        err = write_credentials(run, &package.credentials);
     if (!err)
         err = add_program(keep, &package);
-    for (size_t i = 0; !err && i < run->file_count; i++)
+    // The first one may be in the credentials.
+    for (size_t i = is_small(&run->files[0]); !err && i < run->file_count; i++)
         err = add_file(keep, &package, buf_text(&shelf), &run->files[i]);
     if (!err)
         err = send(keep, made->id, &package);
@@ -412,5 +444,6 @@ const struct keeper yarn_keeper = {
     .find = find_shelf,
     .report = report,
     .kill = kill_run,
+    .arrive = yarn_inner_take_files,
     .more = "yarn logs -applicationId",
 };
