@@ -188,6 +188,7 @@ hadoop_configure_yarn() {
         "yarn.nodemanager.container-executor.class=$yarn_server.nodemanager.DefaultContainerExecutor"
         "yarn.nodemanager.resource.memory-mb=4096" "yarn.nodemanager.resource.cpu-vcores=8" "yarn.nodemanager.recovery.enabled=true"
         # A container above its memory is found by looking, which Hadoop does only when "enforced" (by control groups) is off.
+        "yarn.nodemanager.user-home-dir=/proc/nowhere" # as for most users: nobody may write there
         "yarn.nodemanager.vmem-check-enabled=false" "yarn.nodemanager.pmem-check-enabled=true"
         "yarn.nodemanager.resource.memory.enforced=false" "yarn.nodemanager.container-monitor.interval-ms=1000"
         "yarn.nodemanager.disk-health-checker.enable=false" "yarn.log-aggregation-enable=true"

@@ -20,10 +20,18 @@ static struct yarn *yarn_of(struct launch *launch)
 
 static weft_err open_far(struct yarn *yarn)
 {
-    static const char *const keep[] = {
-        "HADOOP_*",   "YARN_*",   "JAVA_HOME", "CONTAINER_ID",         "NM_*",
-        "LOCAL_DIRS", "LOG_DIRS", "CLASSPATH", "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
-        NULL};
+    static const char *const keep[] = {"HADOOP_*",
+                                       "YARN_*",
+                                       "JAVA_HOME",
+                                       "CONTAINER_ID",
+                                       "NM_*",
+                                       "LOCAL_DIRS",
+                                       "LOG_DIRS",
+                                       "XDG_CACHE_HOME",
+                                       "CLASSPATH",
+                                       "CUDA_VISIBLE_DEVICES",
+                                       "NVIDIA_VISIBLE_DEVICES",
+                                       NULL};
     const char **names = calloc(yarn->place_count, sizeof *names);
     if (!names)
         return err_no_memory("for the containers");

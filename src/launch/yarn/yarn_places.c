@@ -224,13 +224,16 @@ void yarn_forgive(struct yarn *yarn)
 
 // ---- Starting agents -------------------------------------------------------------------------------------------
 
-// The secret is in no command and no variable: YARN shows those. `exec`: the agent gets the signals of the container.
+// The secret is in no command and no variable: YARN shows those. `exec`: the agent gets the signals of the container. HOME is what YARN says,
+// by default /home/, where most users may not write: caches are then where the application keeps its files on that node.
 static weft_err launch(struct yarn_place *place)
 {
     struct yarn *yarn = place->yarn;
     struct buf command = {0};
     buf_format(&command,
-               "mkdir -p tmp && export TMPDIR=\"$PWD/tmp\" && exec ./weft agent --join %s "
+               "mkdir -p tmp && export TMPDIR=\"$PWD/tmp\" && "
+               "{ [ -w \"$HOME\" ] || export XDG_CACHE_HOME=\"${LOCAL_DIRS%%%%,*}/cache\"; } && "
+               "exec ./weft agent --join %s "
                "--token-file \"$HADOOP_TOKEN_FILE_LOCATION\" --place ",
                yarn->own);
     far_append_place(yarn->far, number_of(place), &command);

@@ -29,7 +29,7 @@ struct yarn_master {
     size_t ask_count;
     struct yarn_container containers[CONTAINERS_MAX];
     char ids[CONTAINERS_MAX][64];
-    char commands[CONTAINERS_MAX][400];
+    char commands[CONTAINERS_MAX][800];
     struct process agents[CONTAINERS_MAX];
     bool was_stopped[CONTAINERS_MAX];
     size_t container_count, launched, excluded;
