@@ -1,8 +1,9 @@
-// For simulated worlds without HDFS: jobs there read files of their machines. Linked instead of src/store/hdfs/input.c.
+// For simulated worlds without HDFS: jobs there read files of their machines. Linked instead of src/store/hdfs/input.c, place.c, locate.c and site.c.
 
 #include "store/hdfs/input.h"
 #include "store/hdfs/locate.h"
 #include "store/hdfs/place.h"
+#include "store/hdfs/site.h"
 
 weft_err hdfs_input_open(const char *url, const char *name, struct store_file *file)
 {
@@ -47,4 +48,16 @@ weft_err hdfs_place_open(const char *url, uint32_t patience_ms, struct store_pla
     (void)patience_ms;
     *place = NULL;
     return err_set(WEFT_UNIMPLEMENTED, "%s is not on this machine", url);
+}
+
+weft_err site_find(const char *authority, struct site *site)
+{
+    (void)site;
+    return err_set(WEFT_UNIMPLEMENTED, "%s: there is no HDFS in this world", authority);
+}
+
+bool site_write(const struct site *site, struct buf *authority)
+{
+    (void)site, (void)authority;
+    return false;
 }
