@@ -68,7 +68,12 @@ static weft_err list_settings(const struct crew_spec *spec, const struct launche
 static weft_err remember(const char *name, const char *on, struct keep_made *made)
 {
     const struct view_record record = {(char *)on, made->id, (char *)buf_text(&made->shelf)};
-    return view_record_save(name ? name : made->id, &record);
+    const weft_err err = view_record_save(name ? name : made->id, &record);
+    return !err ? WEFT_OK
+                : err_set(err,
+                          "the cluster runs, as %s, and cannot be remembered: %s\n"
+                          "  try: weft cluster status --on %s %s",
+                          made->id, err_text(), on, made->id);
 }
 
 weft_err cluster_keep_send(const char *name, const struct crew_spec *spec,
@@ -81,6 +86,8 @@ weft_err cluster_keep_send(const char *name, const struct crew_spec *spec,
     weft_err err = settings ? launcher_find(options->on, &launcher) : no_memory();
     if (!err && name)
         err = cluster_keep_check_name(name);
+    if (!err)
+        err = view_make_place(NULL);
     if (!err)
         err = list_settings(spec, launcher, settings);
     const struct keep_options wanted = {

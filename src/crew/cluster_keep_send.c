@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "crew/cluster_keep.h"
 #include "pack/tar.h"
 #include "sys/file/file.h"
@@ -364,6 +365,46 @@ static weft_err add_words(struct sending *sending, const char *name, const char 
     return err || !options->verbose ? err : add_word(sending, "--verbose");
 }
 
+// ---- Texts ---------------------------------------------------------------------------------------------------
+
+// JSON and the messages of launchers have no other texts: what is not UTF-8 would arrive as something else.
+static weft_err check_text(const char *where, const char *text)
+{
+    const char *end = text ? text + strlen(text) : text;
+    for (const char *at = text; at < end;) {
+        const size_t size = text_utf8_length(at, end);
+        if (size == 0)
+            return err_set(WEFT_INVALID_ARGUMENT,
+                           "%s: %.200s is not UTF-8, and cannot be sent to the launcher\n"
+                           "  try: a script that is sent by --file: it may have any bytes",
+                           where, text);
+        at += size;
+    }
+    return WEFT_OK;
+}
+
+static weft_err check_role(const struct crew_role *role)
+{
+    weft_err err = check_text("pre_script", role->pre_script);
+    for (size_t i = 0; !err && i < role->command.count; i++)
+        err = check_text("command", role->command.items[i]);
+    for (size_t i = 0; !err && i < role->variables.count; i++)
+        err = check_text("env", role->variables.items[i].value);
+    for (size_t i = 0; !err && i < role->files.count; i++)
+        err = check_text("files", role->files.items[i].name);
+    return err;
+}
+
+static weft_err check_texts(const struct crew_spec *spec, const struct cluster_run_options *options)
+{
+    weft_err err = check_text("--cd", options->directory);
+    if (!err)
+        err = check_text("--journal", options->journal);
+    for (size_t i = 0; !err && i < spec->roles.count; i++)
+        err = err_wrap(check_role(&spec->roles.items[i]), "roles.%s", spec->roles.items[i].name);
+    return err;
+}
+
 // ---- Sending -------------------------------------------------------------------------------------------------
 
 static weft_err submit(struct sending *sending, struct keep *keep, const struct keep_made *made)
@@ -430,15 +471,32 @@ static void end_sending(struct sending *sending)
     err_put_back(&kept);
 }
 
+static weft_err give_up(struct keep *keep, const struct keep_made *made, const char *on,
+                        weft_err err)
+{
+    struct err_kept kept;
+    err_keep(&kept);
+    const bool is_gone = keep_abandon(keep, made);
+    err_put_back(&kept);
+    return is_gone ? err
+                   : err_set(err,
+                             "%s\n  the launcher may have taken it nevertheless, as %s\n"
+                             "  try: weft cluster down --on %s %s",
+                             kept.text, made->id, on, made->id);
+}
+
 weft_err cluster_keep_give(struct keep *keep, const char *name, const struct crew_spec *spec,
                            const struct cluster_run_options *options, struct keep_made *made)
 {
     struct sending sending = {.spec = spec, .options = options, .tar = -1};
-    weft_err err = keep_begin(keep, made);
+    weft_err err = check_texts(spec, options);
     if (!err)
-        err = prepare(&sending, name ? name : made->id, made);
+        err = keep_begin(keep, made);
+    if (err)
+        return err;
+    err = prepare(&sending, name ? name : made->id, made);
     if (!err)
         err = submit(&sending, keep, made);
     end_sending(&sending);
-    return err;
+    return err ? give_up(keep, made, options->on, err) : WEFT_OK;
 }

@@ -139,10 +139,87 @@ static void what_is_missing_is_named_and_nothing_is_submitted(void **state)
     assert_int_equal(cluster_keep_send("blue", &spec, &options, &id), WEFT_NOT_FOUND);
     assert_non_null(strstr(err_text(), "roles.a: files: there is no nope"));
     assert_int_equal(kept.submits, 0);
+    assert_int_equal(kept.abandons, 1);
     err_clear();
     buf_fini(&id);
     crew_flags_fini(&flags);
     crew_spec_fini(&spec);
+}
+
+static weft_err try_to_send(const char *name, const char *word)
+{
+    struct crew_spec spec = {0};
+    const char *const program[] = {"echo", word, NULL};
+    struct crew_flags flags = {.program = program};
+    struct buf id = {0};
+    const struct cluster_run_options options = {.on = "fake:"};
+    assert_int_equal(crew_spec_add_role_flag(&spec, "a=1"), WEFT_OK);
+    assert_int_equal(crew_spec_resolve(&spec, &flags), WEFT_OK);
+    const weft_err err = cluster_keep_send(name, &spec, &options, &id);
+    buf_fini(&id);
+    crew_spec_fini(&spec);
+    return err;
+}
+
+static void one_that_was_refused_leaves_nothing(void **state)
+{
+    (void)state;
+    kept.submit_err = WEFT_INVALID_ARGUMENT;
+    assert_int_equal(try_to_send("blue", "x"), WEFT_INVALID_ARGUMENT);
+    assert_int_equal(kept.abandons, 1);
+    assert_string_equal(err_text(), "no");
+    err_clear();
+}
+
+static void one_that_may_run_after_all_is_named(void **state)
+{
+    (void)state;
+    kept.submit_err = WEFT_UNAVAILABLE;
+    assert_int_equal(try_to_send("blue", "x"), WEFT_UNAVAILABLE);
+    assert_non_null(strstr(err_text(),
+                           "no\n  the launcher may have taken it nevertheless, as " KEPT_ID
+                           "\n  try: weft cluster down --on fake: " KEPT_ID));
+    err_clear();
+}
+
+static void nothing_is_sent_that_could_not_be_remembered(void **state)
+{
+    (void)state;
+    write_file("file", "");
+    setenv("XDG_STATE_HOME", testing_path("file"), 1);
+    assert_int_not_equal(try_to_send(NULL, "x"), WEFT_OK);
+    assert_int_equal(kept.submits, 0);
+    unsetenv("XDG_STATE_HOME");
+    char *home = strdup(getenv("HOME") ? getenv("HOME") : "/");
+    unsetenv("HOME");
+    assert_int_equal(try_to_send(NULL, "x"), WEFT_FAILED_PRECONDITION);
+    assert_int_equal(kept.submits, 0);
+    setenv("HOME", home, 1);
+    free(home);
+    err_clear();
+}
+
+// It runs, and the way to it is in the sentence: nothing else would say its id.
+static void one_that_runs_and_cannot_be_remembered_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(file_make_directory("weft/clusters/blue/kept.json"), WEFT_OK);
+    assert_int_not_equal(try_to_send("blue", "x"), WEFT_OK);
+    assert_int_equal(kept.submits, 1);
+    assert_non_null(strstr(err_text(), "the cluster runs, as " KEPT_ID));
+    assert_non_null(strstr(err_text(), "try: weft cluster status --on fake: " KEPT_ID));
+    err_clear();
+}
+
+// JSON has no other texts, so these would arrive as something else.
+static void bytes_that_are_not_utf_8_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(try_to_send("blue", "caf\xe9"), WEFT_INVALID_ARGUMENT);
+    assert_non_null(strstr(err_text(), "roles.a: command: "));
+    assert_int_equal(kept.submits, 0);
+    assert_int_equal(try_to_send("blue", "caf\xc3\xa9 \xef\xbf\xbd \\ufffd"), WEFT_OK);
+    err_clear();
 }
 
 // ---- Finding it again ----------------------------------------------------------------------------------------
@@ -309,6 +386,11 @@ int main(void)
         TEST(files_travel_under_numbers_and_members_find_their_names),
         TEST(an_archive_travels_once_under_its_hash),
         TEST(what_is_missing_is_named_and_nothing_is_submitted),
+        TEST(one_that_was_refused_leaves_nothing),
+        TEST(one_that_may_run_after_all_is_named),
+        TEST(nothing_is_sent_that_could_not_be_remembered),
+        TEST(one_that_runs_and_cannot_be_remembered_is_named),
+        TEST(bytes_that_are_not_utf_8_are_refused),
         TEST(it_is_found_by_name_by_id_and_by_its_launcher),
         TEST(one_that_cannot_be_asked_about_is_listed_nevertheless),
         TEST(a_name_is_free_again_after_the_end),

@@ -156,7 +156,7 @@ static struct {
     const char *why;
     weft_err report_err, submit_err;
     bool ends_when_asked;  // a file `stop` on the shelf ends it
-    unsigned kills, submits;
+    unsigned kills, submits, abandons;
     char words[2000];  // of the last run, with a blank after each
     char files[500];   // "target:bytes ", and + for those with a hash
     char tar[1 << 16];
@@ -221,6 +221,13 @@ static weft_err kept_submit(struct keep *keep, const struct keep_made *made,
     return WEFT_OK;
 }
 
+static bool kept_abandon(struct keep *keep, const struct keep_made *made)
+{
+    (void)keep, (void)made;
+    kept.abandons++;
+    return kept.submit_err != WEFT_UNAVAILABLE;
+}
+
 static weft_err kept_report(struct keep *keep, const char *id, struct keep_report *report)
 {
     (void)keep;
@@ -249,6 +256,7 @@ static const struct keeper fake_keeper = {.open = kept_open,
                                           .close = kept_close,
                                           .begin = kept_begin,
                                           .submit = kept_submit,
+                                          .abandon = kept_abandon,
                                           .find = kept_find,
                                           .report = kept_report,
                                           .kill = kept_kill,

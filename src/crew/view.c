@@ -32,10 +32,10 @@ static weft_err name_file(const char *name, const char *file, struct buf *path)
     return err || !path->has_failed ? err : err_no_memory("for the name of a file");
 }
 
-static weft_err make_directory(const char *name)
+weft_err view_make_place(const char *name)
 {
     struct buf path = {0};
-    weft_err err = cluster_place(&path, name);
+    weft_err err = name ? cluster_place(&path, name) : cluster_place_of_all(&path);
     if (!err && (err = own_make_directory(buf_text(&path))))
         err =
             err_set(err, "%s\n  try: export XDG_STATE_HOME=DIR, a directory that you may write to",
@@ -54,7 +54,7 @@ weft_err view_record_save(const char *name, const struct view_record *record)
     json_append_text(&text, "shelf", record->shelf);
     json_close(&text, '}');
     buf_append_text(&text, "\n");
-    weft_err err = make_directory(name);
+    weft_err err = view_make_place(name);
     if (!err)
         err = name_file(name, "kept.json", &path);
     if (!err)

@@ -18,6 +18,8 @@ struct view_record {
     char *on, *id, *shelf;
 };
 void view_record_fini(struct view_record *record);  // zeroed is fine
+// Makes the directory for the record of a cluster; NULL: that of all clusters.
+MUST_CHECK weft_err view_make_place(const char *name);
 MUST_CHECK weft_err view_record_save(const char *name, const struct view_record *record);
 // Of the cluster with that id: its name, which the caller frees, and its record.
 MUST_CHECK weft_err view_record_find(const char *id, char **name, struct view_record *record,

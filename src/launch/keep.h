@@ -72,6 +72,7 @@ struct keeper {
     void (*close)(struct keep *keep);
     weft_err (*begin)(struct keep *keep, struct keep_made *made);
     weft_err (*submit)(struct keep *keep, const struct keep_made *made, const struct keep_run *run);
+    bool (*abandon)(struct keep *keep, const struct keep_made *made);
     weft_err (*find)(struct keep *keep, const char *id, struct buf *shelf);
     weft_err (*report)(struct keep *keep, const char *id, struct keep_report *report);
     weft_err (*kill)(struct keep *keep, const char *id, const char *why);
@@ -109,6 +110,13 @@ MUST_CHECK static inline weft_err keep_submit(struct keep *keep, const struct ke
                                               const struct keep_run *run)
 {
     return keep->keeper->submit(keep, made, run);
+}
+
+// After keep_begin, when nothing is to be submitted or that has failed: the shelf and what lies on it go. False: an answer was lost, and the
+// launcher may have taken the run: all of it stays.
+static inline bool keep_abandon(struct keep *keep, const struct keep_made *made)
+{
+    return keep->keeper->abandon(keep, made);
 }
 
 // Appends the URL of the shelf of a run. INVALID_ARGUMENT: that is not an id.

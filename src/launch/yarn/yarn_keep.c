@@ -39,6 +39,7 @@ struct yarn_keep {
     char authority[HDFS_AUTHORITY_BYTES];
     struct site hdfs;
     struct namenode *namenode;  // NULL: nothing was sent yet
+    bool may_run;               // the answer to a submission was lost
 };
 
 static struct yarn_keep *of(struct keep *keep)
@@ -398,8 +399,11 @@ static weft_err submit(struct keep *base, const struct keep_made *made, const st
     // The first one may be in the credentials.
     for (size_t i = is_small(&run->files[0]); !err && i < run->file_count; i++)
         err = add_file(keep, &package, buf_text(&shelf), &run->files[i]);
-    if (!err)
+    if (!err) {
         err = send(keep, made->id, &package);
+        keep->may_run = err == WEFT_UNAVAILABLE || err == WEFT_DEADLINE_EXCEEDED ||
+                        err == WEFT_DATA_LOSS || err == WEFT_CANCELLED;
+    }
     for (size_t i = 0; i < package.files.count; i++)
         free(package.files.items[i].url);
     VEC_FINI(&package.files);
@@ -407,6 +411,21 @@ static weft_err submit(struct keep *base, const struct keep_made *made, const st
     buf_fini(&package.credentials);
     buf_fini(&shelf);
     return err;
+}
+
+static bool abandon(struct keep *base, const struct keep_made *made)
+{
+    struct store_place *place = NULL;
+    struct buf url = {0};
+    if (of(base)->may_run)
+        return false;
+    buf_append(&url, made->shelf.data, made->shelf.size);
+    if (url.has_failed || store_open_place(buf_text(&url), HDFS_PATIENCE_MS, &place) ||
+        place->calls->remove(place, place->path))
+        err_clear();
+    store_close_place(place);
+    buf_fini(&url);
+    return true;
 }
 
 // ---- Later ---------------------------------------------------------------------------------------------------
@@ -441,6 +460,7 @@ const struct keeper yarn_keeper = {
     .close = close_keep,
     .begin = begin,
     .submit = submit,
+    .abandon = abandon,
     .find = find_shelf,
     .report = report,
     .kill = kill_run,
