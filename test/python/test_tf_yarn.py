@@ -206,6 +206,27 @@ def test_a_failure_fails_the_run_at_once_and_shows_its_traceback(capfd):
     assert caught.value.metrics.total_training_duration is None
 
 
+@pytest.mark.parametrize("message, last", [
+    ("\u4ef7" * 15000, "ValueError: " + "\u4ef7" * 1000), ("\U0001f600\n" * 15000 + "end", "end"), ("x" * 30000, "ValueError: " + "x" * 1000),
+    ("a\n" * 30000 + "end", "end")], ids=["wide", "lines-of-signs", "long", "lines"])
+def test_a_failure_with_a_large_text_is_reported(message, last, capfd):
+    def function():
+        raise ValueError(message)
+    with pytest.raises(RunFailed) as failure:
+        run_on_yarn(function, {"chief": SMALL})
+    assert str(failure.value).startswith("chief:0 failed: " + last)
+    err = capfd.readouterr().err
+    assert "weft-report" not in err and "Exception in task chief:0:\nTraceback (most recent call last):" in err
+
+
+def test_a_report_that_is_too_large_is_a_line(capfd):
+    def function():
+        from weft.tf_yarn import task
+        task.report_mlflow("log_text", "x" * 70000, "name")
+    run_on_yarn(function, {"chief": SMALL})
+    assert "weft: a report (mlflow) of 70" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize("end, text", [("os._exit(7)", "exit code 7"), ("os.kill(os.getpid(), 9)", "ended by signal 9"),
                                        ("sys.exit('no data')", "SystemExit: no data"), ("sys.exit(9)", "SystemExit: 9")])
 def test_how_a_task_ended_is_reported(end, text, capfd):

@@ -13,7 +13,8 @@ import time
 import traceback
 
 MARK = "weft-report: "
-TEXT_MAX = 16000  # characters of a traceback
+REPORT_MAX = 60000  # bytes: a line of 64 KiB comes to the client in pieces, which it does not know as a report
+LINE_MAX, LINES_MAX = 1500, 200  # of a traceback
 
 NO_ESTIMATORS = """{} is for Estimators, which TensorFlow removed in 2.16
   a function that is given to run_on_yarn now does the training itself, and returns nothing: TF_CONFIG is set for a tf.distribute.Strategy
@@ -27,8 +28,19 @@ class Refused(Exception):
 def report(key, value, **more):
     """Hands a fact to the client, in one line that other output cannot split."""
     line = MARK + json.dumps(dict(more, key=key, value=value)) + "\n"
+    if len(line) > REPORT_MAX:
+        line = "weft: a report (%s) of %d bytes is too large, and is left out: %d is the limit\n" % (key, len(line), REPORT_MAX)
     sys.stderr.flush()
     os.write(2, line.encode("ascii"))
+
+
+def shorten(text):
+    """What a report has room for: of long lines the beginning, of many lines the first and the last ones."""
+    lines = [line if len(line) <= LINE_MAX else line[:LINE_MAX] + "..." for line in text.splitlines()]
+    first, rest = lines[:1], lines[1:]
+    while len(rest) > 1 and (len(rest) > LINES_MAX or len(json.dumps(rest)) > REPORT_MAX - 20000):
+        rest = (["  ..."] if len(rest) > 3 else []) + rest[len(rest) // 4 + 1:]
+    return "\n".join(first + rest) + "\n"
 
 
 def load_experiment(folder):
@@ -86,7 +98,7 @@ def take_result(result, kind):
 
 
 def fail(text, code):
-    report("stop", text[-TEXT_MAX:])
+    report("stop", shorten(text))
     sys.stdout.flush()
     sys.stderr.write(text)
     sys.stderr.flush()
