@@ -367,7 +367,7 @@ static weft_err add_words(struct sending *sending, const char *name, const char 
 
 // ---- Texts ---------------------------------------------------------------------------------------------------
 
-// JSON and the messages of launchers have no other texts: what is not UTF-8 would arrive as something else.
+// JSON and the messages of launchers have no other texts: bytes that are not UTF-8 would arrive as others.
 static weft_err check_text(const char *where, const char *text)
 {
     const char *end = text ? text + strlen(text) : text;
