@@ -184,17 +184,16 @@ weft_err cluster_keep_run(const struct crew_spec *spec, struct cluster_run_optio
 // How long members may take when they are asked to end.
 static uint32_t find_grace(struct view *view)
 {
-    enum { STATE_BYTES_MAX = 16 << 20 };
     struct buf text = {0};
     int64_t grace_ms = GRACE_DEFAULT_MS;
-    if (view_load(view, SHELF_STATE_NAME, STATE_BYTES_MAX, &text))
+    if (view_load(view, SHELF_STATE_NAME, VIEW_STATE_BYTES_MAX, &text))
         err_clear();
     json_t *state = json_loadb(text.data ? text.data : "", text.size, 0, NULL);
     if (json_integer_value(json_object_get(state, "grace_ms")) > 0)
         grace_ms = json_integer_value(json_object_get(state, "grace_ms"));
     json_decref(state);
     buf_fini(&text);
-    return (uint32_t)grace_ms;
+    return grace_ms < UINT32_MAX - END_EXTRA_MS ? (uint32_t)grace_ms : UINT32_MAX - END_EXTRA_MS;
 }
 
 static weft_err await_end(struct view *view, uint32_t milliseconds, bool *is_alive)

@@ -378,6 +378,38 @@ static void down_kills_one_that_waits_or_cannot_be_asked(void **state)
     buf_fini(&shelf);
 }
 
+// More members than fit in a megabyte, and a grace that is almost as long as a number of 32 bits can say.
+static void a_large_state_is_read_and_a_long_grace_is_waited_for(void **state)
+{
+    (void)state;
+    struct buf text = {0}, shelf = {0}, talk = {0};
+    size_t count = 0;
+    int exit_code = 0;
+    send_simple("blue");
+    buf_append_text(
+        &text,
+        "{\"name\":\"blue\",\"ended\":true,\"exit_code\":0,\"grace_ms\":4294967295,\"members\":[");
+    for (int i = 0; i < 12000; i++)
+        buf_format(
+            &text,
+            "%s{\"member\":\"a/%d\",\"state\":\"done\",\"pid\":7,\"address\":\"host:1\",\"restarts\":0,\"exit_code\":0,\"since\":1}",
+            i ? "," : "", i);
+    buf_append_text(&text, "]}\n");
+    assert_true(text.size > 1 << 20);
+    write_file("shelf/state.json", buf_text(&text));
+    assert_int_equal(cluster_status(&talk, "blue", NULL, false, &count), WEFT_OK);
+    expect_text(&talk, "a/11999");
+    kept.state = KEEP_SUCCEEDED;
+    assert_int_equal(wait_for(&talk, &exit_code), WEFT_OK);
+    kept.state = KEEP_RUNNING;
+    kept.ends_after = 2;
+    assert_int_equal(cluster_down("blue", NULL, &shelf), WEFT_OK);
+    assert_int_equal(kept.kills, 0);
+    buf_fini(&text);
+    buf_fini(&shelf);
+    buf_fini(&talk);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -398,6 +430,7 @@ int main(void)
         TEST(an_end_without_a_word_has_its_reason),
         TEST(down_asks_the_members_and_keeps_their_logs),
         TEST(down_kills_one_that_waits_or_cannot_be_asked),
+        TEST(a_large_state_is_read_and_a_long_grace_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,6 @@ enum {
     LOOK_FAR_MS = 1000,
     READ_BYTES = 64 << 10,
     LABEL_BYTES = 128,
-    STATE_BYTES_MAX = 1 << 20,
 };
 
 static const char weft_label[] = "weft";  // of what weft says itself
@@ -95,7 +94,7 @@ static weft_err find_logs(struct logs *logs, const struct cluster_logs_options *
 {
     struct buf text = {0};
     size_t i;
-    weft_err err = view_load(&logs->view, "state.json", STATE_BYTES_MAX, &text);
+    weft_err err = view_load(&logs->view, "state.json", VIEW_STATE_BYTES_MAX, &text);
     if (err == WEFT_NOT_FOUND && view_is_kept(&logs->view))
         err = explain_silence(&logs->view);
     json_t *state = err ? NULL : json_loadb(text.data, text.size, 0, NULL), *member;

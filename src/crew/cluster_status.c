@@ -12,8 +12,6 @@
 #include "sys/file/file.h"
 #include "sys/time/clock.h"
 
-enum { STATE_BYTES_MAX = 1 << 20 };
-
 #define ROW "%-10s %-12s %-8s %-8s %-8s %-22s %s\n"
 
 // Reads state.json; NULL with the error set.
@@ -21,7 +19,7 @@ static json_t *load_state(struct view *view)
 {
     struct buf text = {0};
     json_t *state = NULL;
-    if (view_load(view, "state.json", STATE_BYTES_MAX, &text) == WEFT_OK) {
+    if (view_load(view, "state.json", VIEW_STATE_BYTES_MAX, &text) == WEFT_OK) {
         state = json_loadb(text.data ? text.data : "", text.size, 0, NULL);
         if (!json_is_object(state))
             (void)err_set(WEFT_DATA_LOSS, "the state of the cluster %s is damaged", view->name);

@@ -11,7 +11,7 @@
 #include "crew/view.h"
 #include "sys/time/clock.h"
 
-enum { LOOK_MS = 50, LOOK_FAR_MS = 500, STATE_BYTES_MAX = 1 << 20 };
+enum { LOOK_MS = 50, LOOK_FAR_MS = 500 };
 
 static weft_err await_end(struct view *view, uint32_t timeout_ms)
 {
@@ -99,7 +99,7 @@ static weft_err read_end(struct view *view, struct buf *talk, int *exit_code)
     struct buf text = {0};
     size_t i;
     const json_t *member;
-    weft_err err = view_load(view, "state.json", STATE_BYTES_MAX, &text);
+    weft_err err = view_load(view, "state.json", VIEW_STATE_BYTES_MAX, &text);
     json_t *state = err ? NULL : json_loadb(text.data, text.size, 0, NULL);
     if ((!err || err == WEFT_NOT_FOUND) && !json_is_true(json_object_get(state, "ended")))
         err = find_reason(view);

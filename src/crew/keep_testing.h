@@ -156,6 +156,7 @@ static struct {
     const char *why;
     weft_err report_err, submit_err;
     bool ends_when_asked;  // a file `stop` on the shelf ends it
+    unsigned ends_after;   // or that many looks later; 0: it does not
     unsigned kills, submits, abandons;
     char words[2000];  // of the last run, with a blank after each
     char files[500];   // "target:bytes ", and + for those with a hash
@@ -235,7 +236,10 @@ static weft_err kept_report(struct keep *keep, const char *id, struct keep_repor
     assert_string_equal(id, KEPT_ID);
     if (kept.report_err)
         return err_set(kept.report_err, "the launcher does not know %s", id);
-    if (kept.ends_when_asked && access(testing_path("shelf/stop"), F_OK) == 0)
+    const bool is_asked = access(testing_path("shelf/stop"), F_OK) == 0;
+    if (is_asked && kept.ends_after > 0 && --kept.ends_after == 0)
+        kept.ends_when_asked = true;
+    if (kept.ends_when_asked && is_asked)
         kept.state = KEEP_KILLED;
     report->state = kept.state;
     report->attempt = kept.attempt;

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "base/vec.h"
+#include "crew/view.h"
 #include "sys/file/file.h"
 #include "sys/file/load.h"
 #include "sys/loop/errands.h"
@@ -16,7 +17,6 @@
 enum {
     TICK_MS = 500,
     STRETCH_BYTES = 4 << 20,  // of one log in one round: others wait in the meantime
-    STATE_BYTES_MAX = 16 << 20,
     LAST_MS = 10000,
     LAST_PAUSE_MS = 200,
 };
@@ -171,7 +171,7 @@ static weft_err send_state(struct shelf *shelf)
     const bool is_new = stat.kind == FILE_REGULAR && (stat.inode != shelf->state_inode ||
                                                       stat.mtime_ns != shelf->state_mtime_ns);
     if (!err && is_new)
-        err = file_load(buf_text(&here), STATE_BYTES_MAX, &text);
+        err = file_load(buf_text(&here), VIEW_STATE_BYTES_MAX, &text);
     if (!err && is_new)
         err = shelf_put(shelf->options.place, SHELF_STATE_NAME, buf_bytes(&text));
     if (!err && is_new) {

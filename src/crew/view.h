@@ -13,6 +13,8 @@
 #include "launch/launch.h"
 #include "store/store.h"
 
+enum { VIEW_STATE_BYTES_MAX = 16 << 20 };  // of state.json: 160 bytes for each of 100,000 members
+
 // How a launcher keeps a cluster, as this user's directory remembers it.
 struct view_record {
     char *on, *id, *shelf;
