@@ -52,13 +52,15 @@ static weft_err find_own(struct yarn *yarn)
 {
     struct net_address own = {.port = far_port(yarn->far)};
     char number[INTERFACE_ADDRESS_BYTES] = "";
-    weft_err err = WEFT_OK;
-    if (yarn->settings.address && !yarn->options.is_kept)
-        snprintf(own.host, sizeof own.host, "%.250s", yarn->settings.address);
-    else if (!(err = interface_find_own(&yarn->site.managers[0].client, number)))
-        snprintf(own.host, sizeof own.host, "%s", number);
+    const bool is_given = yarn->settings.address && !yarn->options.is_kept;
+    weft_err err = is_given ? WEFT_OK : interface_find_own(&yarn->site.managers[0].client, number);
+    // One of several may be gone for good, with its name.
+    for (size_t i = 1; err && i < yarn->site.count; i++)
+        err = interface_find_own(&yarn->site.managers[i].client, number);
     if (err)
         return err_wrap(err, "the resource manager");
+    err_clear();
+    snprintf(own.host, sizeof own.host, "%.250s", is_given ? yarn->settings.address : number);
     net_write_address(&own, yarn->own);
     return WEFT_OK;
 }

@@ -423,6 +423,41 @@ static void what_is_waited_for_is_described(void **state)
     buf_fini(&text);
 }
 
+// One of two resource managers may be gone for good, with its name.
+static void a_resource_manager_without_an_address_is_passed_over(void **state)
+{
+    static const char text[] =
+        "<configuration><property><name>yarn.resourcemanager.ha.enabled</name><value>true</value>"
+        "</property><property><name>yarn.resourcemanager.ha.rm-ids</name><value>a,b</value></property>"
+        "<property><name>yarn.resourcemanager.hostname.a</name><value>no-such-name.invalid</value>"
+        "</property><property><name>yarn.resourcemanager.hostname.b</name><value>127.0.0.1</value>"
+        "</property></configuration>";
+    struct test *test = *state;
+    const struct launch_options options = {.url = "yarn:",
+                                           .loop = test->loop,
+                                           .nursery = test->nursery,
+                                           .wants = two,
+                                           .count = 2,
+                                           .name = "count",
+                                           .calls = &calls,
+                                           .owner = test};
+    char path[400];
+    int fd;
+    snprintf(path, sizeof path, "%s/yarn-site.xml", directory);
+    assert_int_equal(file_create_private(path, &fd), WEFT_OK);
+    assert_int_equal(file_write(fd, path, text, strlen(text)), WEFT_OK);
+    file_close(fd);
+    setenv("HADOOP_CONF_DIR", directory, 1);
+    if (launch_open(&launch_yarn, &test->launch, &options))
+        fail_msg("%s", err_text());
+    unsetenv("HADOOP_CONF_DIR");
+    unlink(path);
+    assert_int_equal(launch_place_all(test->launch), WEFT_OK);
+    grant(0);
+    AWAIT(test, fake.launched == 1);
+    assert_non_null(strstr(fake.commands[0], "--join 127.0.0.1:"));
+}
+
 // ---- Inside of YARN --------------------------------------------------------------------------------------------
 
 static void write_credentials(const char *path)
@@ -530,6 +565,7 @@ int main(int argc, char **argv)
         TEST(a_move_that_cannot_be_is_reported),
         TEST(an_application_that_a_person_kills_was_interrupted),
         TEST(what_is_waited_for_is_described),
+        TEST(a_resource_manager_without_an_address_is_passed_over),
         TEST(inside_of_yarn_the_token_of_the_master_is_used),
         TEST(a_second_attempt_waits_until_the_first_one_is_gone),
     };
