@@ -47,6 +47,7 @@ struct fake_fault {
     enum fake_kind kind;
     const char *exception, *text;
     int count, skip;
+    size_t bytes_min;  // of a request, for one that says something
 };
 
 struct fake_container {

@@ -19,11 +19,12 @@ static const struct {
     {"startContainers", fake_start},       {"stopContainers", fake_stop},
 };
 
-static struct fake_fault *fake_find_fault(const char *method)
+static struct fake_fault *fake_find_fault(const char *method, size_t bytes)
 {
     for (int i = 0; i < FAKE_FAULTS_MAX; i++) {
         struct fake_fault *fault = &fake.faults[i];
-        if (!fault->method || strcmp(fault->method, method) != 0 || fault->count == 0)
+        if (!fault->method || strcmp(fault->method, method) != 0 || fault->count == 0 ||
+            bytes < fault->bytes_min)
             continue;
         if (fault->skip-- > 0)
             return NULL;
@@ -36,7 +37,7 @@ static struct fake_fault *fake_find_fault(const char *method)
 
 static void fake_serve_method(const char *method, weft_bytes request, struct fake_answer *answer)
 {
-    const struct fake_fault *fault = fake_find_fault(method);
+    const struct fake_fault *fault = fake_find_fault(method, request.size);
     answer->is_lost =
         fault && (fault->kind == FAKE_LOSE_REQUEST || fault->kind == FAKE_LOSE_ANSWER);
     answer->is_silent = fault && fault->kind == FAKE_BE_SILENT;

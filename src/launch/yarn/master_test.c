@@ -141,7 +141,8 @@ static void an_ask_that_is_refused_hurts_no_other(void **state)
         .kind = FAKE_REFUSE,
         .exception = "org.apache.hadoop.yarn.exceptions.InvalidLabelResourceRequestException",
         .text = "no such label",
-        .count = 1});
+        .count = 1,
+        .bytes_min = 20});  // not the heartbeat that may be on its way
     const size_t bad = ask_for(1);
     run_until(has_refused);
     assert_int_equal(owner.refused_ask, bad);
