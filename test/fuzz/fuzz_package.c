@@ -1,5 +1,5 @@
 // Fuzzes the list of a job's code that a client gets from a server: the bytes are a CodePackage. One that is accepted is held
-// against what the rest relies on without asking again: every name is that of one file in one directory, sizes add up, a hash has its length.
+// against what the rest relies on without asking again: every name is that of one file below one directory, sizes add up, a hash has its length.
 #include "run/package/package.h"
 #include "store/cache/digest.h"
 
@@ -16,6 +16,24 @@ static bool is_entry(const char *name)
     return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strlen(name) < 256;
 }
 
+// Data may lie in directories.
+static bool is_place(const char *path)
+{
+    char name[256];
+    for (;; path++) {
+        const size_t size = strcspn(path, "/");
+        if (size >= sizeof name)
+            return false;
+        memcpy(name, path, size);
+        name[size] = 0;
+        if (!is_entry(name))
+            return false;
+        path += size;
+        if (!*path)
+            return true;
+    }
+}
+
 static bool is_code(const Weft__CodeFile *file)
 {
     return file->role == PACKAGE_PROGRAM || file->role == PACKAGE_LIBRARY;
@@ -29,7 +47,7 @@ static void check_accepted(const Weft__CodePackage *package)
     for (size_t i = 0; i < package->n_files; i++) {
         const Weft__CodeFile *file = package->files[i];
         char text[DIGEST_TEXT_BYTES];
-        ASSERT(is_entry(file->name));
+        ASSERT(file->role == PACKAGE_DATA ? is_place(file->name) : is_entry(file->name));
         ASSERT(file->sha256.len == 32 && file->size <= PACKAGE_BYTES_MAX - bytes);
         digest_write(file->sha256.data, text);
         ASSERT(digest_is_text(text));

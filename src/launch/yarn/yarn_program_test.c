@@ -29,6 +29,9 @@ static int end(void **state)
 static weft_err set(const struct yarn_program *program)
 {
     struct yarn_maker maker = {0};
+    yarn_free(context);
+    context = yarn_make(&maker, &hadoop__launch_context__descriptor);
+    assert_non_null(context);
     return yarn_set_program(&maker, program, (weft_bytes){"usual", 5}, context);
 }
 
@@ -93,7 +96,6 @@ static void credentials_of_a_program_come_before_the_usual_ones(void **state)
     assert_int_equal(set(&(struct yarn_program){.command = ""}), WEFT_OK);
     assert_int_equal(context->tokens.len, 5);
     assert_memory_equal(context->tokens.data, "usual", 5);
-    free(context->tokens.data);
     assert_int_equal(set(&(struct yarn_program){.command = "", .credentials = {"own", 3}}),
                      WEFT_OK);
     assert_int_equal(context->tokens.len, 3);
