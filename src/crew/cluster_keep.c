@@ -148,6 +148,29 @@ static weft_err leave_word(struct store_place *place, const char *name, weft_err
     return err;
 }
 
+// Whether members of an earlier attempt have run to the end: the process that looked after them was lost before its launcher knew.
+static weft_err look_for_end(struct store_place *place, bool *has_ended, int *exit_code)
+{
+    struct buf path = {0}, text = {0};
+    buf_format(&path, "%s/" SHELF_STATE_NAME, place->path);
+    weft_err err = path.has_failed
+                       ? no_memory()
+                       : place->calls->read(place, buf_text(&path), VIEW_STATE_BYTES_MAX, &text);
+    if (err == WEFT_NOT_FOUND) {
+        err_clear();
+        err = WEFT_OK;
+    }
+    json_t *state = err ? NULL : json_loadb(text.data ? text.data : "", text.size, 0, NULL);
+    *has_ended = json_is_true(json_object_get(state, "ended")) &&
+                 json_array_size(json_object_get(state, "members")) > 0;
+    if (*has_ended)
+        *exit_code = (int)json_integer_value(json_object_get(state, "exit_code"));
+    json_decref(state);
+    buf_fini(&path);
+    buf_fini(&text);
+    return err;
+}
+
 static weft_err write_log(const char *directory)
 {
     struct buf log = {0};
@@ -162,11 +185,17 @@ static weft_err write_log(const char *directory)
 weft_err cluster_keep_run(const struct crew_spec *spec, struct cluster_run_options *options,
                           const char *shelf, const char *directory, int *exit_code)
 {
-    weft_err err = write_log(directory);
+    bool has_ended = false;
+    weft_err err = store_open_place(shelf, SHELF_PATIENCE_MS, &options->shelf);
     if (!err)
-        err = store_open_place(shelf, SHELF_PATIENCE_MS, &options->shelf);
-    if (err)
+        err = look_for_end(options->shelf, &has_ended, exit_code);
+    if (!err && !has_ended)
+        err = write_log(directory);
+    if (err || has_ended) {
+        store_close_place(options->shelf);
+        options->shelf = NULL;
         return err_wrap(err, "the shelf of the run");
+    }
     options->state_directory = directory;
     options->no_prefix = true;
     options->quiet = false;

@@ -346,6 +346,31 @@ static void an_end_without_a_word_has_its_reason(void **state)
     buf_fini(&talk);
 }
 
+// The process that looked after it was lost between its last word and the launcher's.
+static void a_run_that_has_ended_is_not_run_again(void **state)
+{
+    (void)state;
+    static const char *const program[] = {"touch", "ran-again", NULL};
+    struct crew_spec spec = {0};
+    struct crew_flags flags = {.program = program};
+    struct cluster_run_options options = {.name = "blue"};
+    struct buf shelf = {0};
+    int exit_code = -1;
+    assert_int_equal(crew_spec_add_role_flag(&spec, "a=1"), WEFT_OK);
+    assert_int_equal(crew_spec_resolve(&spec, &flags), WEFT_OK);
+    send_simple("blue");
+    write_file("shelf/state.json", MEMBERS("true", "7", "failed"));
+    buf_append_text(&shelf, SHELF_SCHEME);
+    buf_append_text(&shelf, testing_path("shelf"));
+    assert_int_equal(
+        cluster_keep_run(&spec, &options, buf_text(&shelf), testing_path("logs"), &exit_code),
+        WEFT_OK);
+    assert_int_equal(exit_code, 7);
+    assert_int_not_equal(access(testing_path("logs"), F_OK), 0);  // nothing was begun
+    buf_fini(&shelf);
+    crew_spec_fini(&spec);
+}
+
 static void down_asks_the_members_and_keeps_their_logs(void **state)
 {
     (void)state;
@@ -428,6 +453,7 @@ int main(void)
         TEST(a_name_is_free_again_after_the_end),
         TEST(the_end_is_that_of_the_run),
         TEST(an_end_without_a_word_has_its_reason),
+        TEST(a_run_that_has_ended_is_not_run_again),
         TEST(down_asks_the_members_and_keeps_their_logs),
         TEST(down_kills_one_that_waits_or_cannot_be_asked),
         TEST(a_large_state_is_read_and_a_long_grace_is_waited_for),
