@@ -9,6 +9,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "crew/cluster_keep.h"
+#include "crew/own_program.h"
 #include "pack/tar.h"
 #include "sys/file/file.h"
 #include "sys/file/find.h"
@@ -167,37 +168,14 @@ static weft_err write_job(struct sending *sending, const char *url)
     return WEFT_OK;
 }
 
-// A program with a relative path is one of our files.
-static const char *own_program(const struct sending *sending, const struct crew_role *role)
-{
-    const char *program = role->command.items[0];
-    struct file_stat stat;
-    if (sending->options->directory || *program == '/' || !strchr(program, '/'))
-        return NULL;
-    if (file_stat(program, &stat)) {
-        err_clear();
-        return NULL;
-    }
-    return stat.kind == FILE_REGULAR ? program : NULL;
-}
-
 static weft_err send_program(struct sending *sending, const struct crew_role *role, json_t *files)
 {
-    const char *program = own_program(sending, role), *target = program;
+    const char *program = role->command.items[0], *target;
     json_t *value;
-    if (!program)
-        return WEFT_OK;
-    while (strncmp(target, "./", 2) == 0)
-        target += 2;
-    if (strncmp(target, "../", 3) == 0)
-        return err_set(
-            WEFT_INVALID_ARGUMENT,
-            "%s is not below this directory, and cannot have that path on another machine\n"
-            "  try: --file %s, and the program ./%s",
-            program, program, strrchr(program, '/') + 1);
-    if (json_object_get(files, target))
-        return WEFT_OK;
-    const weft_err err = append_named(sending, program, &value);
+    weft_err err = own_program_find(program, sending->options->directory, &target);
+    if (err || !target || json_object_get(files, target))
+        return err;
+    err = append_named(sending, program, &value);
     return err || !json_object_set_new(files, target, value) ? err : no_memory();
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "crew/cluster_run_state.h"
+#include "crew/own_program.h"
 #include "sys/file/file.h"
 #include "sys/file/find.h"
 
@@ -145,20 +146,6 @@ weft_err run_open_files(struct run *run)
     return err;
 }
 
-// A program that is named by a path relative to this directory is not on another machine: it is sent, too. With --cd the path is
-// one of the hosts.
-static bool is_own_program(const struct run *run, const char *program)
-{
-    struct file_stat stat;
-    if (run->options->directory || *program == '/' || !strchr(program, '/'))
-        return false;
-    if (file_stat(program, &stat)) {
-        err_clear();
-        return false;
-    }
-    return stat.kind == FILE_REGULAR;
-}
-
 weft_err run_list_files(const struct run_member *member, struct launch_file **files, size_t *count)
 {
     const struct crew_role *role = member->seat.role;
@@ -175,20 +162,13 @@ weft_err run_list_files(const struct run_member *member, struct launch_file **fi
         (*files)[(*count)++] = (struct launch_file){.path = pairs->files.items[i].value,
                                                     .target = pairs->files.items[i].name};
     run_list_archive(member, *files, count);
-    if (!is_own_program(member->run, program))
-        return WEFT_OK;
-    const char *target = program;
-    while (strncmp(target, "./", 2) == 0)
-        target += 2;
+    const char *target;
+    const weft_err err = own_program_find(program, member->run->options->directory, &target);
+    if (err || !target)
+        return err;
     for (size_t i = 0; i < pairs->files.count; i++)
         if (strcmp(pairs->files.items[i].name, target) == 0)
             return WEFT_OK;
-    if (strncmp(target, "../", 3) == 0)
-        return err_set(
-            WEFT_INVALID_ARGUMENT,
-            "%s is not below this directory, and cannot have that path on another machine\n"
-            "  try: --file %s, and the program ./%s",
-            program, program, strrchr(program, '/') + 1);
     (*files)[(*count)++] = (struct launch_file){.path = program, .target = target};
     return WEFT_OK;
 }
