@@ -15,7 +15,6 @@
 #include "crew/cluster_run.h"
 #include "crew/crew.h"
 #include "launch/ssh/ssh.h"
-#include "launch/yarn/yarn.h"
 #include "sys/net/ports.h"
 #include "sys/process/signals.h"
 #include "sys/secure/secret.h"
@@ -29,9 +28,9 @@ enum {
     CLIENT_GRACE_MS = 200,
 };
 
-// Of a client in a container, where the user says nothing.
-#define CONTAINER_MEMORY "2G"
-#define CONTAINER_CPUS "1"
+// Of a client that is killed when it takes more than it has asked for, where the user says nothing.
+#define METERED_MEMORY "2G"
+#define METERED_CPUS "1"
 
 // For the copy, which has it as it is at that moment.
 struct launch_order {
@@ -71,7 +70,7 @@ static weft_err add_flags(struct crew_flags *flags, const struct launch_order *o
         err = crew_flags_add(flags, CREW_MEMORY, order->memory);
     if (!err && order->cpus)
         err = crew_flags_add(flags, CREW_CPUS, order->cpus);
-    // A container that the scheduler takes back is replaced.
+    // A place that the scheduler takes back is replaced.
     if (!err && order->is_replaced)
         err = crew_flags_add(flags, CREW_RESTARTS, "1");
     return err;
@@ -282,12 +281,11 @@ static weft_err check_order(const struct run_on *on, struct launch_order *order)
         return err_set(
             WEFT_INVALID_ARGUMENT,
             "--on starts the clients, and --listen waits for others\n  try: one of them");
-    // A container is killed when it takes more than it has asked for.
-    if (launcher == &launch_yarn && !order->memory)
-        order->memory = CONTAINER_MEMORY;
-    if (launcher == &launch_yarn && !order->cpus)
-        order->cpus = CONTAINER_CPUS;
-    order->is_replaced = launcher == &launch_yarn;
+    if (launcher->is_metered && !order->memory)
+        order->memory = METERED_MEMORY;
+    if (launcher->is_metered && !order->cpus)
+        order->cpus = METERED_CPUS;
+    order->is_replaced = launcher->is_metered;
     const weft_err wrong = check_clients(order, launcher);
     if (wrong)
         return wrong;

@@ -126,6 +126,8 @@ struct launcher {
     const char *form;    // of its URL, for help: "ssh://HOST,HOST..."
     bool is_far;         // members are on other machines: they see no file of this one
     bool reads_input;    // a member can read our standard input
+    bool
+        is_metered;  // a member that takes more than it has asked for is killed, and its place may be taken back
     // INVALID_ARGUMENT: the URL is not one of its kind. Connects to nothing.
     weft_err (*check)(const char *url);
     // INVALID_ARGUMENT: there is no such setting, or it cannot have that value. NULL: the launcher has none.

@@ -326,6 +326,7 @@ const struct launcher launch_yarn = {
     .scheme = "yarn",
     .form = "yarn://HOST[:PORT][/QUEUE]",
     .is_far = true,
+    .is_metered = true,
     .check = yarn_site_check,
     .check_setting = yarn_settings_check,
     .open = open_yarn,
