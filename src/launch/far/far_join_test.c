@@ -15,11 +15,12 @@
 
 #include "base/buf.h"
 #include "launch/far/host_agent.h"
+#include "sys/loop/loop_testing.h"
 #include "sys/process/process.h"
 #include "sys/time/clock.h"
 #include "wire/hadoop/token_file.h"
 
-enum { PATIENCE_MS = 20000, MEMBERS = 2, AGENTS_MAX = 4 };
+enum { MEMBERS = 2, AGENTS_MAX = 4 };
 
 struct test {
     struct loop *loop;
@@ -27,7 +28,7 @@ struct test {
     struct launch *launch;
     struct process agents[AGENTS_MAX];
     char directory[64], token_path[96], join[32];
-    bool is_placed, has_failed, is_over;
+    bool is_placed, has_failed;
     size_t started, ended, moved, cut;
     size_t cut_host;
     struct launch_exit exits[MEMBERS];
@@ -193,30 +194,6 @@ static int live_as_agent(char *const *words)
         return 99;
     return host_agent_run(&(struct host_agent_options){words[1], words[2], words[3]});
 }
-
-static void patience_over(void *owner)
-{
-    struct test *test = owner;
-    test->is_over = true;
-    loop_stop(test->loop);
-}
-
-static void look(void *owner)
-{
-    loop_stop(((struct test *)owner)->loop);
-}
-
-#define AWAIT(test, condition)                                                                     \
-    do {                                                                                           \
-        struct loop_timer *limit =                                                                 \
-            loop_timer_new((test)->loop, PATIENCE_MS, 0, patience_over, test);                     \
-        struct loop_timer *often = loop_timer_new((test)->loop, 5, 5, look, test);                 \
-        while (!(condition) && !(test)->is_over)                                                   \
-            loop_run((test)->loop);                                                                \
-        loop_timer_free(limit);                                                                    \
-        loop_timer_free(often);                                                                    \
-        assert_true(condition);                                                                    \
-    } while (0)
 
 static int await_exit(struct test *test, struct process *agent)
 {

@@ -7,10 +7,11 @@
 #include "launch/yarn/yarn.h"
 #include "launch/yarn/yarn_inner.h"
 #include "sys/file/file.h"
+#include "sys/loop/loop_testing.h"
 #include "sys/time/clock.h"
 #include "wire/hadoop/token_file.h"
 
-enum { PATIENCE_MS = 20000, MEMBERS_MAX = 4 };
+enum { MEMBERS_MAX = 4 };
 
 // ---- The run ---------------------------------------------------------------------------------------------------
 
@@ -19,7 +20,7 @@ struct test {
     struct nursery *nursery;
     struct launch *launch;
     size_t count;
-    bool is_placed, is_over;
+    bool is_placed;
     weft_err failure, not_moved_err;
     size_t started, ended, moved, not_moved, lost;
     struct launch_exit exits[MEMBERS_MAX];
@@ -93,30 +94,6 @@ static void news(void *owner, const char *text)
 
 static const struct launch_calls calls = {placed,      failed, moved, not_moved, started,
                                           not_started, output, ended, lost,      news};
-
-static void patience_over(void *owner)
-{
-    struct test *test = owner;
-    test->is_over = true;
-    loop_stop(test->loop);
-}
-
-static void look(void *owner)
-{
-    loop_stop(((struct test *)owner)->loop);
-}
-
-#define AWAIT(test, condition)                                                                     \
-    do {                                                                                           \
-        struct loop_timer *limit =                                                                 \
-            loop_timer_new((test)->loop, PATIENCE_MS, 0, patience_over, test);                     \
-        struct loop_timer *often = loop_timer_new((test)->loop, 5, 5, look, test);                 \
-        while (!(condition) && !(test)->is_over)                                                   \
-            loop_run((test)->loop);                                                                \
-        loop_timer_free(limit);                                                                    \
-        loop_timer_free(often);                                                                    \
-        assert_true(condition);                                                                    \
-    } while (0)
 
 static int set_up(void **state)
 {
