@@ -8,20 +8,9 @@
 
 #include <cmocka.h>
 
-#include "sys/file/folder_testing.h"
+#include "wire/hadoop/properties_testing.h"
 
-static void write_file(const char *name, const char *text)
-{
-    FILE *file = fopen(testing_path(name), "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-#define PROPERTY(name, value) "<property><name>" name "</name><value>" value "</value></property>"
 #define RM(name, value) PROPERTY("yarn.resourcemanager." name, value)
-#define CONFIGURATION(properties)                                                                  \
-    "<?xml version=\"1.0\"?><configuration>" properties "</configuration>"
 
 static struct yarn_site site;
 
