@@ -8,22 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hadoop/words.h"
 #include "launch/yarn/application.h"
 #include "sys/time/clock.h"
-
-static const char *setting(char **words, const char *name, const char *usual)
-{
-    for (; *words; words++)
-        if (strncmp(*words, name, strlen(name)) == 0 && (*words)[strlen(name)] == '=')
-            return *words + strlen(name) + 1;
-    return usual;
-}
-
-static uint32_t number(char **words, const char *name, uint32_t usual)
-{
-    const char *text = setting(words, name, NULL);
-    return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
-}
 
 static struct yarn_file read_file(const char *text)
 {

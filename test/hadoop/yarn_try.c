@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "hadoop/words.h"
 #include "launch/yarn/master.h"
 #include "sys/time/clock.h"
 
@@ -30,20 +31,6 @@ static size_t ask;
 static uint64_t begin_ns;
 static struct yarn_container *to_stop[CONTAINERS_MAX];
 static size_t stop_count;
-
-static const char *setting(char **words, const char *name, const char *usual)
-{
-    for (; *words; words++)
-        if (strncmp(*words, name, strlen(name)) == 0 && (*words)[strlen(name)] == '=')
-            return *words + strlen(name) + 1;
-    return usual;
-}
-
-static uint32_t number(char **words, const char *name, uint32_t usual)
-{
-    const char *text = setting(words, name, NULL);
-    return text ? (uint32_t)strtoul(text, NULL, 10) : usual;
-}
 
 static void print(const char *what, const char *text)
 {
